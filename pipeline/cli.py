@@ -1,0 +1,64 @@
+"""Root of the command line: names, one-line help and where each command lives. No logic.
+
+Commands are imported only when they are called, so that ``--help`` stays fast.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import click
+
+from pipeline import __version__
+from pipeline.errors import PipelineError
+
+# command name -> (module:function, one-line help)
+COMMANDS = {
+    "render": ("pipeline.commands.stages:render", "Stage: cells and judge requests from the dataset."),
+    "judge": ("pipeline.commands.stages:judge", "Stage: an answer for every request."),
+    "parse": ("pipeline.commands.stages:parse", "Stage: answers into tables."),
+    "score": ("pipeline.commands.stages:score", "Stage: tables into score reports."),
+    "report": ("pipeline.commands.stages:report", "Stage: score reports into pages for people."),
+    "seal": ("pipeline.commands.stages:seal", "Stage: the manifest over everything."),
+    "record": ("pipeline.commands.record:record", "Keep this run's answers in data/recorded/."),
+    "requests": ("pipeline.commands.requests:requests", "Look at judge requests."),
+    "annotation": ("pipeline.commands.annotation:annotation", "Read judge answers."),
+    "dataset": ("pipeline.commands.dataset:dataset", "Check and fingerprint a dataset."),
+    "published": ("pipeline.commands.published:published", "Rebuild and check published runs."),
+    "sql": ("pipeline.commands.sql:sql", "Query the tables."),
+    "db": ("pipeline.commands.sql:db", "Build a local DuckDB file for browsing."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands by name and imports one when it is used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, function = COMMANDS[cmd_name][0].split(":")
+        command: click.Command = getattr(importlib.import_module(module), function)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="pipeline")
+def cli() -> None:
+    """Reference pipeline for LLM-judged translation benchmarks."""
+
+
+def main() -> None:
+    """Run the command line; turn every expected error into one line and its exit code."""
+    try:
+        cli(prog_name="python -m pipeline")
+    except PipelineError as error:
+        click.echo(f"error: {error} [exit code {error.exit_code}]", err=True)
+        sys.exit(error.exit_code)
