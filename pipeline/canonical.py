@@ -49,16 +49,14 @@ def canonical_hash(value: Any) -> str:
 
 def json_line(value: Any) -> str:
     """One line of a tracked ``.jsonl`` file: sorted keys, no spaces, UTF-8, ``\\n`` at the end."""
-    return json.dumps(
-        value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False
-    ) + "\n"
+    return (
+        json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False) + "\n"
+    )
 
 
 def json_document(value: Any) -> str:
     """A tracked ``.json`` file: sorted keys, two spaces of indent, integral floats as integers."""
-    return json.dumps(
-        _integral(value), ensure_ascii=False, sort_keys=True, indent=2, allow_nan=False
-    ) + "\n"
+    return json.dumps(_integral(value), ensure_ascii=False, sort_keys=True, indent=2, allow_nan=False) + "\n"
 
 
 def _integral(value: Any) -> Any:
