@@ -102,7 +102,7 @@ class Participant(StrictModel):
     model: Annotated[str, Field(min_length=1)]
     prompt: ProjectPath | None = None
     translations: ProjectPath
-    provenance: dict[str, Any] = {}
+    provenance: dict[str, Any] = Field(default_factory=dict)
 
 
 class RequestProfile(StrictModel):

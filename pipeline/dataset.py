@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, Field
 
 from pipeline.canonical import canonical_hash, sha256_file
 from pipeline.errors import DatasetError
@@ -55,7 +55,7 @@ class Item(StrictModel):
     speaker_mode: Literal["single", "dyadic"]
     context_expectation: Literal["use", "ignore"]
     primary_phenomenon: str
-    secondary_phenomena: list[Text] = []
+    secondary_phenomena: list[Text] = Field(default_factory=list)
     context_turns: list[Turn]
     current_source: Turn
 

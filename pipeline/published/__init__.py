@@ -1,0 +1,1 @@
+"""Runs published elsewhere: read them, rebuild their reports, compare value by value."""

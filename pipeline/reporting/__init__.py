@@ -1,0 +1,1 @@
+"""Scores into files: JSON and CSV reports, Markdown. Computes no number."""

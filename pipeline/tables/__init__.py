@@ -1,0 +1,1 @@
+"""The tables of one run in DuckDB: schema, building, export and loading."""
