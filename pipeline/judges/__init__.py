@@ -1,0 +1,1 @@
+"""Judges: how a request is put to a model, and how its answer is kept."""
