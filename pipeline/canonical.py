@@ -16,6 +16,7 @@ import rfc8785
 from pipeline.errors import StorageError
 
 _CHUNK = 1 << 20
+_EXACT = 2**53
 
 
 def sha256_hex(data: bytes) -> str:
@@ -38,8 +39,29 @@ def sha256_file(path: Path) -> str:
 
 
 def canonical_bytes(value: Any) -> bytes:
-    """RFC 8785 (JSON Canonicalization Scheme) bytes of a JSON value."""
+    """RFC 8785 (JSON Canonicalization Scheme) bytes of a JSON value.
+
+    A value of ASCII keys, text, booleans, nulls and exact integers has the same bytes from the
+    standard library's encoder, which is much faster; everything else goes to ``rfc8785``.
+
+    Raises:
+        ValueError: the value has no such form (NaN, a lone surrogate, an integer beyond 2**53).
+    """
+    if _is_plain(value):
+        return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode("utf-8")
     return rfc8785.dumps(value)
+
+
+def _is_plain(value: Any) -> bool:
+    if value is None or isinstance(value, str | bool):
+        return True
+    if isinstance(value, int):
+        return -_EXACT < value < _EXACT
+    if isinstance(value, dict):
+        return all(
+            isinstance(key, str) and key.isascii() and _is_plain(inner) for key, inner in value.items()
+        )
+    return isinstance(value, list) and all(map(_is_plain, value))
 
 
 def canonical_hash(value: Any) -> str:

@@ -25,7 +25,8 @@ _READ_ANSWERS = """
 CREATE TEMP TABLE published_lines AS
 SELECT
     stable_key, source_id, target_language, raw_judge_output AS text,
-    string_split(stable_key, '::') AS part
+    split_part(stable_key, '::', 1) AS run_id, split_part(stable_key, '::', 2) AS item_id,
+    split_part(stable_key, '::', 3) AS language, split_part(stable_key, '::', 4) AS participant_id
 FROM read_json(
     $path, format = 'newline_delimited', columns = {
         stable_key: 'VARCHAR', source_id: 'VARCHAR', target_language: 'VARCHAR', raw_judge_output: 'VARCHAR'})
@@ -35,7 +36,8 @@ _READ_TRANSLATIONS = """
 CREATE TEMP TABLE published_lines AS
 SELECT
     stable_key, source_id, target_language, translation AS text,
-    string_split(stable_key, '::') AS part
+    split_part(stable_key, '::', 1) AS run_id, split_part(stable_key, '::', 2) AS item_id,
+    split_part(stable_key, '::', 3) AS language, split_part(stable_key, '::', 4) AS participant_id
 FROM read_json(
     $path, format = 'newline_delimited', columns = {
         stable_key: 'VARCHAR', source_id: 'VARCHAR', target_language: 'VARCHAR', translation: 'VARCHAR'})
@@ -49,35 +51,44 @@ FROM (
         stable_key,
         CASE
             WHEN stable_key IS NULL THEN 'a line has no stable_key; each line needs one'
-            WHEN len(part) <> 4 THEN 'is not run::item::language::participant'
-            WHEN part[1] <> $run_id THEN 'names another run than the manifest'
-            WHEN items.item_id IS NULL THEN 'names an item that the dataset does not hold'
-            WHEN languages.language IS NULL THEN 'names a language that the manifest does not list'
-            WHEN participants.participant_id IS NULL
-                THEN 'names a participant that the manifest does not list'
-            WHEN source_id <> part[2] OR target_language <> part[3]
+            WHEN stable_key <> concat_ws('::', run_id, item_id, language, participant_id)
+                THEN 'is not run::item::language::participant'
+            WHEN run_id <> $run_id THEN 'names another run than the manifest'
+            WHEN item_index IS NULL THEN 'names an item that the dataset does not hold'
+            WHEN language_index IS NULL THEN 'names a language that the manifest does not list'
+            WHEN participant_index IS NULL THEN 'names a participant that the manifest does not list'
+            WHEN source_id <> item_id OR target_language <> language
                 THEN 'disagrees with the source_id or target_language beside it'
             WHEN text IS NULL THEN 'has no text'
-            WHEN count(*) OVER (PARTITION BY stable_key) > 1 THEN 'stands twice'
         END AS problem
     FROM published_lines
-    LEFT JOIN items ON items.item_id = part[2]
-    LEFT JOIN languages ON languages.language = part[3]
-    LEFT JOIN participants ON participants.participant_id = part[4]
+    LEFT JOIN items USING (item_id)
+    LEFT JOIN languages USING (language)
+    LEFT JOIN participants USING (participant_id)
 )
 WHERE problem IS NOT NULL
 ORDER BY stable_key NULLS FIRST
 LIMIT 1
 """
 
+_FIRST_DUPLICATE = """
+SELECT item_id, language, participant_id
+FROM published_lines
+GROUP BY item_id, language, participant_id
+HAVING count(*) > 1
+ORDER BY ALL
+LIMIT 1
+"""
+
 _STAGE_ANSWERS = """
-INSERT INTO staged_answers SELECT part[2], part[3], part[4], 0, text, NULL FROM published_lines;
+INSERT INTO staged_answers
+SELECT item_id, language, participant_id, 0, text, NULL FROM published_lines;
 DROP TABLE published_lines
 """
 
 _STAGE_TRANSLATIONS = """
 INSERT INTO staged_cells
-SELECT part[2], part[3], part[4], text, NULL, NULL FROM published_lines;
+SELECT item_id, language, participant_id, text, NULL, NULL FROM published_lines;
 DROP TABLE published_lines
 """
 
