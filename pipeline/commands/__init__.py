@@ -1,0 +1,1 @@
+"""Commands: parse options, call, print. No logic."""
