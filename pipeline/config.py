@@ -18,7 +18,7 @@ from pipeline.validation import StrictModel, validate
 
 LANGUAGE_LABELS = {"en": "English", "ja": "Japanese", "zh-Hans": "Simplified Chinese"}
 # Render depends on these two folders in dvc.yaml, so a prompt set has to stand in one of them.
-PROMPT_SET_ROOTS = ("data/judge-prompts/", "experiments/2026-04-gemini-context-v2-archived/")
+PROMPT_SET_ROOTS = ("data/judge-prompts", "experiments/2026-04-gemini-context-v2-archived/judge-prompts")
 PROFILE_FOLDER = Path("experiments/judges")
 
 _BCP47 = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
@@ -191,7 +191,7 @@ def read_profile(root: Path, name: str) -> JudgeProfile:
             path, f"no judge profile {name!r}; add the file or choose from: {', '.join(known) or 'none yet'}"
         )
     profile = validate(JudgeProfile, _read_yaml(path), path, ConfigError)
-    if not profile.prompt_set.startswith(PROMPT_SET_ROOTS):
+    if not any(Path(profile.prompt_set).is_relative_to(folder) for folder in PROMPT_SET_ROOTS):
         raise ConfigError.at(
             path, f"must be inside one of: {', '.join(PROMPT_SET_ROOTS)}", field="prompt_set"
         )

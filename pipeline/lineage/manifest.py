@@ -14,7 +14,7 @@ MANIFEST_VERSION = 1
 _PACKAGE = Path(__file__).resolve().parent.parent
 
 
-def file_entries(root: Path, paths: Iterable[str]) -> list[dict[str, Any]]:
+def file_entries(root: Path, paths: Iterable[str | Path]) -> list[dict[str, Any]]:
     """Entries ``{path, bytes, sha256}`` for files and, recursively, folders below ``root``, sorted.
 
     Raises:

@@ -9,6 +9,7 @@ from typing import Any
 from pipeline.reporting.status import cost_reports, failed_samples_report, run_status_report
 from pipeline.reporting.table import Report
 from pipeline.scoring.leaderboards import MeanRow
+from pipeline.scoring.penalties import SLICE_COLUMNS
 from pipeline.scoring.scores import Scores
 from pipeline.vocabulary import CONTEXT_BEHAVIORS, ERROR_CLASSES, SEVERITIES
 
@@ -40,7 +41,12 @@ def score_reports(scores: Scores) -> list[Report]:
         reports.append(_slice_report(scores, part.name, part.columns, common=False))
         if part.common_too:
             reports.append(_slice_report(scores, f"{part.name}.common-cell", part.columns, common=True))
-    reports += [*_context_behavior(scores), failed_samples_report(scores), run_status_report(scores)]
+    reports += [
+        _flat_slices(scores),
+        *_context_behavior(scores),
+        failed_samples_report(scores),
+        run_status_report(scores),
+    ]
     return reports + cost_reports(scores)
 
 
@@ -112,6 +118,23 @@ def _slice_report(scores: Scores, name: str, columns: tuple[str, ...], *, common
     fields = ("mean_penalty", "samples") if common else ("mean_penalty", "samples", "failed_samples")
     rows = scores.means(*columns, common=common)
     return Report(name, _grouped(scores, rows, fields), *_flat(scores, rows, columns, fields))
+
+
+def _flat_slices(scores: Scores) -> Report:
+    """Every single-column slice in one table, for plots."""
+    rows = [
+        (
+            column,
+            str(row.key[0]),
+            *_identity(scores, row.participant_index).values(),
+            row.mean_penalty,
+            row.samples,
+        )
+        for column in SLICE_COLUMNS
+        for row in scores.means(column)
+    ]
+    columns = ("slice", "value", *_PARTICIPANT, "mean_penalty", "samples")
+    return Report("slices", [dict(zip(columns, row, strict=True)) for row in rows], columns, rows)
 
 
 def _grouped(

@@ -136,7 +136,7 @@ def cost_reports(scores: Scores) -> list[Report]:
         entry["unknownCostRecordCount"] += cost.unknown_cost
     judge_usd = sum(cost.nano_usd for cost in scores.costs) / _NANO
     judge_unknown = sum(cost.unknown_cost for cost in scores.costs)
-    phases = {
+    phases: dict[str, dict[str, float]] = {
         "translation": {"totalCostUsd": 0, "unknownCostRecordCount": sum(translated.values())},
         "judge": {
             "totalCostUsd": judge_usd,

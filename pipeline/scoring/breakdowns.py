@@ -83,8 +83,12 @@ def count_breakdowns(connection: duckdb.DuckDBPyConnection) -> Breakdowns:
 def count_reading(connection: duckdb.DuckDBPyConnection) -> ReadingQuality:
     """Count how answers were read and located."""
     row = connection.execute(_READING).fetchone() or (0, 0, 0, 0)
+    answers, valid, repaired, contradictory = row
     return ReadingQuality(
-        *row,
+        answers,
+        valid,
+        repaired,
+        contradictory,
         repairs=dict(connection.execute(_REPAIRS).fetchall()),
         spans=dict(connection.execute(_SPANS).fetchall()),
     )

@@ -1,0 +1,172 @@
+"""Stage ``parse``: cells and answers into the run's tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import polars as pl
+
+from pipeline.answers import Answer, read_answers
+from pipeline.canonical import canonical_hash, sha256_file
+from pipeline.config import Params, read_params, read_participants, read_profile
+from pipeline.dataset import Dataset, read_dataset
+from pipeline.errors import InputError
+from pipeline.layout import CELLS, PARAMS, PARTICIPANTS, REQUESTS, RESPONSES, TABLES
+from pipeline.prompts import read_prompt_set
+from pipeline.tables.build import ParticipantRow, RunFacts, build, create_staging, insert_design
+from pipeline.tables.database import connect, create_schema, export_tables
+from pipeline.tables.frames import insert_frame
+
+_STAGE_CELLS = "INSERT INTO staged_cells BY NAME SELECT * FROM read_parquet(?)"
+
+_STAGE_ANSWERS = """
+INSERT INTO staged_answers
+SELECT item_id, language, participant_id, repeat, text, finish_reason
+FROM staged_cells
+JOIN answer_texts USING (request_hash)
+"""
+
+_STAGE_FAILURES = """
+INSERT INTO staged_translation_failures
+SELECT
+    row_number() OVER (ORDER BY participant_index, item_index, language_index) - 1,
+    item_id, language, participant_id, translation_failure
+FROM staged_cells
+JOIN items USING (item_id)
+JOIN languages USING (language)
+JOIN participants USING (participant_id)
+WHERE translation_failure IS NOT NULL
+"""
+
+_UNANSWERED = """
+SELECT count(DISTINCT request_hash)
+FROM staged_cells
+ANTI JOIN answer_texts USING (request_hash)
+WHERE request_hash IS NOT NULL
+"""
+
+
+def run(root: Path) -> str:
+    """Write ``data/tables`` below ``root``; returns the line to print.
+
+    Raises:
+        InputError: an input is missing or broken; nothing is written.
+    """
+    for path in (CELLS, RESPONSES):
+        if not (root / path).is_file():
+            raise InputError.at(path, "missing; run `dvc repro` so that render and judge come first")
+    params = read_params(root / PARAMS)
+    dataset = read_dataset(root / params.dataset)
+    participants = read_participants(root / PARTICIPANTS, params.participants)
+    with connect() as connection:
+        create_schema(connection)
+        insert_design(
+            connection,
+            dataset,
+            params.languages,
+            [ParticipantRow(key, p.display_name, p.provider, p.model) for key, p in participants.items()],
+        )
+        create_staging(connection)
+        connection.execute(_STAGE_CELLS, [str(root / CELLS)])
+        _stage_answers(connection, [answer for _, answer in read_answers(root / RESPONSES)])
+        connection.execute(_STAGE_FAILURES)
+        build(connection, _facts(root, params, dataset), translations_known=True)
+        export_tables(connection, root / TABLES)
+        counts = connection.execute(
+            "SELECT count(*), count(*) FILTER (status = 'ok') FROM cells"
+        ).fetchone() or (0, 0)
+    return f"parse: {counts[1]} of {counts[0]} cells ok -> {TABLES}"
+
+
+def _facts(root: Path, params: Params, dataset: Dataset) -> RunFacts:
+    profile = read_profile(root, params.judge.profile)
+    prompt_set = read_prompt_set(root / profile.prompt_set)
+    run_id = canonical_hash(
+        {
+            "dataset": dataset.fingerprint,
+            "judge": profile.identity_hash(),
+            "prompt_set": prompt_set.sha256,
+            "languages": params.languages,
+            "participants": params.participants,
+            "repeats": params.judge.repeats,
+            "seed": params.seed,
+            "parser_mode": params.parser.mode,
+            "cells": sha256_file(root / CELLS),
+            "requests": sha256_file(root / REQUESTS),
+            "responses": sha256_file(root / RESPONSES),
+        }
+    )
+    return RunFacts(
+        run_id=run_id,
+        run_name=params.run_name,
+        dataset_fingerprint=dataset.fingerprint,
+        dataset_sha256=dataset.file_sha256,
+        prompt_set_id=prompt_set.manifest.id,
+        prompt_set_sha256=prompt_set.sha256,
+        judge_profile=params.judge.profile,
+        judge_backend=profile.backend,
+        judge_model=profile.request.model,
+        reasoning_effort=profile.request.reasoning_effort or "default",
+        repeats=params.judge.repeats,
+        parser_mode=params.parser.mode,
+        annotation_form=prompt_set.manifest.form,
+    )
+
+
+def _stage_answers(connection: duckdb.DuckDBPyConnection, answers: list[Answer]) -> None:
+    connection.execute(
+        "CREATE TEMP TABLE answer_texts "
+        "(request_hash VARCHAR, repeat INTEGER, text VARCHAR, finish_reason VARCHAR)"
+    )
+    texts = pl.DataFrame(
+        [(a.request_hash, a.repeat, a.attempt.text or "", a.attempt.finish_reason) for a in answers],
+        schema={
+            "request_hash": pl.String,
+            "repeat": pl.Int32,
+            "text": pl.String,
+            "finish_reason": pl.String,
+        },
+        orient="row",
+    )
+    insert_frame(connection, "answer_texts", texts, order_by="request_hash, repeat")
+    rows = [
+        (
+            answer.request_hash,
+            answer.repeat,
+            index,
+            index == answer.selected,
+            attempt.backend,
+            attempt.http_status,
+            attempt.finish_reason,
+            attempt.served_model,
+            attempt.usage.prompt_tokens if attempt.usage else None,
+            attempt.usage.completion_tokens if attempt.usage else None,
+            attempt.usage.reasoning_tokens if attempt.usage else None,
+            attempt.cost_nano_usd,
+        )
+        for answer in answers
+        for index, attempt in enumerate(answer.attempts)
+    ]
+    attempts = pl.DataFrame(
+        rows,
+        schema={
+            "request_hash": pl.String,
+            "repeat": pl.Int32,
+            "attempt_index": pl.Int32,
+            "selected": pl.Boolean,
+            "backend": pl.String,
+            "http_status": pl.Int32,
+            "finish_reason": pl.String,
+            "served_model": pl.String,
+            "prompt_tokens": pl.Int64,
+            "completion_tokens": pl.Int64,
+            "reasoning_tokens": pl.Int64,
+            "cost_nano_usd": pl.Int64,
+        },
+        orient="row",
+    )
+    insert_frame(connection, "staged_attempts", attempts, order_by="request_hash, repeat, attempt_index")
+    unanswered = (connection.execute(_UNANSWERED).fetchone() or (0,))[0]
+    if unanswered:
+        raise InputError.at(RESPONSES, f"lacks the answers to {unanswered} requests; run `dvc repro judge`")

@@ -1,0 +1,72 @@
+"""Stage ``seal``: the manifest over every input and every output."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pipeline.canonical import sha256_file, write_json
+from pipeline.config import PROFILE_FOLDER, PROMPT_SET_ROOTS, Params, read_params, read_profile
+from pipeline.layout import (
+    CELLS,
+    LEADERBOARD,
+    MANIFEST,
+    METRICS,
+    PARAMS,
+    PARTICIPANTS,
+    RECORDED,
+    REQUIREMENTS,
+    RESPONSES,
+    SCORES,
+    TABLES,
+    TRANSLATIONS,
+)
+from pipeline.lineage.manifest import file_entries, manifest_document
+from pipeline.lineage.run_signature import counts_of, signature_of
+from pipeline.scoring.schemes import scheme_named
+from pipeline.scoring.scores import score_run
+from pipeline.tables.database import connect, load_tables
+
+# What the stages before this one make, as dvc.yaml lists it.
+OUTPUTS = (CELLS.parent, RESPONSES.parent, TABLES, SCORES, METRICS, LEADERBOARD)
+
+
+def inputs(params: Params) -> tuple[Path, ...]:
+    """What the run was made from: the dependencies of this stage in ``dvc.yaml`` that no stage makes."""
+    return (
+        PARAMS,
+        PARTICIPANTS,
+        TRANSLATIONS,
+        RECORDED,
+        REQUIREMENTS,
+        Path("pipeline"),
+        Path(params.dataset),
+        PROFILE_FOLDER / f"{params.judge.profile}.yaml",
+        *map(Path, PROMPT_SET_ROOTS),
+    )
+
+
+def run(root: Path) -> str:
+    """Write ``reports/manifest.json`` below ``root``; returns the line to print.
+
+    Raises:
+        ManifestError: a file that belongs into the manifest is missing.
+    """
+    params = read_params(root / PARAMS)
+    profile = read_profile(root, params.judge.profile)
+    with connect() as connection:
+        load_tables(connection, root / TABLES, views=False)
+        scores = score_run(connection, scheme_named(params.scoring.scheme))
+    signature = signature_of(scores)
+    document = manifest_document(
+        signature=signature,
+        run_name=params.run_name,
+        inputs=file_entries(root, inputs(params)),
+        outputs=file_entries(root, OUTPUTS),
+        parameters=params.model_dump(mode="json"),
+        profile=profile.model_dump(mode="json"),
+        requirements_lock_sha256=sha256_file(root / REQUIREMENTS),
+        counts=counts_of(scores),
+    )
+    write_json(root / MANIFEST, document)
+    listed = f"{len(document['inputs'])} inputs, {len(document['outputs'])} outputs"
+    return f"seal: {listed} -> {MANIFEST}\n{signature.short()}"
