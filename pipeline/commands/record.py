@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 
@@ -16,7 +14,7 @@ def record() -> None:
     """
     from pipeline.config import read_params
     from pipeline.judges import recorded
+    from pipeline.layout import PARAMS, RECORDED, RESPONSES
 
-    profile = read_params(Path("params.yaml")).judge.profile
-    done = recorded.record(Path("data/responses/responses.jsonl"), Path("data/recorded"), profile)
+    done = recorded.record(RESPONSES, RECORDED, read_params(PARAMS).judge.profile)
     click.echo(f"record: {done.added} answers added, {done.total} in {done.path}; commit it with git")

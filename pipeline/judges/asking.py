@@ -151,7 +151,7 @@ class Asker:
             self._count(failure.attempt, answered=False)
             if isinstance(failure, GiveUp):
                 self._ledger.release(intent.key)
-                raise BackendError(failure.problem) from None
+                raise BackendError(f"{failure.problem} (request {intent.key[0]})") from None
             return failure
         else:
             self._ledger.finish(intent, "answer", attempt=attempt)

@@ -15,7 +15,7 @@ from pipeline.judges.migrations import APPLICATION_ID, MIGRATIONS
 VARIABLE = "CTXEVAL_LEDGER"
 _BUSY_SECONDS = 30.0
 
-_HAS_TABLES = "SELECT count(*) FROM sqlite_master"
+_COUNT_TABLES = "SELECT count(*) FROM sqlite_master"
 
 _FULL_OR_CLOSED = frozenset(
     {
@@ -33,8 +33,8 @@ def ledger_path() -> Path:
     """The ledger's place: ``CTXEVAL_LEDGER``, or the platform's user state directory. Opens nothing.
 
     Raises:
-        LedgerError: ``CTXEVAL_LEDGER`` is not absolute. DVC runs stages in other folders, where a
-            relative path would be another ledger and every answer would be paid for again.
+        LedgerError: the path is not absolute. DVC runs stages in other folders, where a relative path
+            would be another ledger and every answer would be paid for again.
     """
     named = os.environ.get(VARIABLE, "")
     if named:
@@ -46,7 +46,18 @@ def ledger_path() -> Path:
         return path
     import platformdirs
 
-    return platformdirs.user_state_path("ctxeval") / "ledger.sqlite"
+    path = platformdirs.user_state_path("ctxeval") / "ledger.sqlite"
+    if not path.is_absolute():  # by a relative XDG_STATE_HOME or HOME
+        raise LedgerError(f"the user state directory is {path.parent}; set {VARIABLE} to an absolute path")
+    return path
+
+
+def ledger_is_there(path: Path) -> bool:
+    """Whether there is a ledger file, as far as this user may know."""
+    try:
+        return path.exists()
+    except OSError:  # a folder that may not be entered
+        return False
 
 
 def open_database(path: Path, *, read_only: bool) -> sqlite3.Connection:
@@ -135,14 +146,18 @@ def _version(connection: sqlite3.Connection) -> int:
 
 
 def _check_identity(connection: sqlite3.Connection, path: Path) -> None:
+    connection.execute("BEGIN")  # one view of the file, while another process may be making it
     identity = connection.execute("PRAGMA application_id").fetchone()[0]
-    if identity != APPLICATION_ID and connection.execute(_HAS_TABLES).fetchone()[0]:
+    version = _version(connection)
+    tables = connection.execute(_COUNT_TABLES).fetchone()[0]
+    connection.execute("COMMIT")
+    if tables and identity != APPLICATION_ID:
         raise LedgerError(
             f"{path} is a database of another program; set {VARIABLE} to an absolute path of its own"
         )
-    if _version(connection) > len(MIGRATIONS):
+    if version > len(MIGRATIONS):
         raise LedgerError(
-            f"{path} was written by a newer version of this project (ledger schema {_version(connection)}, "
+            f"{path} was written by a newer version of this project (ledger schema {version}, "
             f"known here {len(MIGRATIONS)}); update the project"
         )
 
@@ -154,12 +169,12 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     if _version(connection) == len(MIGRATIONS):
         return
     with transaction(connection):
-        _check_identity(connection, path)  # another process may have been first
+        # Another process may have been first: then there is nothing left to do.
         for number in range(_version(connection), len(MIGRATIONS)):
             for statement in _statements(MIGRATIONS[number]):
                 connection.execute(statement)
-        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {number + 1}")
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:

@@ -138,15 +138,17 @@ class OpenAICompatible:
         try:
             while block := response.raw.read1(_BLOCK, decode_content=True):
                 body += block
-                if len(body) > MAX_BODY_BYTES:
-                    raise Uncertain(f"an answer of more than {MAX_BODY_BYTES >> 20} MiB; it was not kept")
-                if time.monotonic() > deadline:
-                    raise requests.exceptions.Timeout
+                if len(body) > MAX_BODY_BYTES or time.monotonic() > deadline:
+                    break
+            else:
+                return bytes(body)
         except urllib3.exceptions.ReadTimeoutError:
             raise requests.exceptions.Timeout from None
         except (urllib3.exceptions.HTTPError, OSError):
             raise requests.exceptions.ConnectionError from None
-        return bytes(body)
+        if len(body) > MAX_BODY_BYTES:
+            raise Uncertain(f"an answer of more than {MAX_BODY_BYTES >> 20} MiB; it was not kept")
+        raise requests.exceptions.Timeout
 
     def _cure(self, status: int) -> str:
         key = f"the key in {self._key_name}" if self._key_name else "transport.api_key_env (none is named)"

@@ -11,7 +11,7 @@ from pipeline.config import JudgeProfile
 from pipeline.errors import AnswersMissing, LedgerError
 from pipeline.judges.asking import Asker
 from pipeline.judges.ledger import Ledger
-from pipeline.judges.ledger_file import VARIABLE
+from pipeline.judges.ledger_file import VARIABLE, ledger_is_there
 from pipeline.judges.pace import Patience
 from pipeline.judges.progress import Progress, open_progress
 from pipeline.judges.registry import backend_class
@@ -71,7 +71,7 @@ def collect(
     if not missing:
         write_answers(target, (recorded[key] for key in keys))
         return tally
-    if sources.offline and not sources.ledger.exists():
+    if sources.offline and not ledger_is_there(sources.ledger):
         raise _offline(tally)
     with Ledger(sources.ledger, read_only=sources.offline) as ledger:
         stored = ledger.answered(missing)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterable
@@ -30,7 +31,10 @@ class Secret:
 
     def redact(self, data: bytes) -> bytes:
         """``data`` with every copy of the key struck out: services repeat a refused key in their errors."""
-        return data.replace(self._value.encode("ascii"), REDACTED.encode("ascii"))
+        in_json = json.dumps(self._value)[1:-1]
+        for form in (self._value, in_json, in_json.replace("/", "\\/")):
+            data = data.replace(form.encode("ascii"), REDACTED.encode("ascii"))
+        return data
 
 
 def find_secret(name: str, folders: Iterable[Path]) -> Secret:

@@ -33,6 +33,11 @@ class Tally:
         """Requests given up in this run."""
         return self.failures.total()
 
+    def paid(self) -> str:
+        """What this run cost, and how many calls brought nothing, for people."""
+        wasted = f", {self.tries_without_answer} tries without an answer" if self.tries_without_answer else ""
+        return f"{usd(self.cost_nano_usd)} paid now{wasted}"
+
     def sources(self) -> str:
         """The hits by source, for people."""
         return f"{self.recorded} recorded, {self.ledger} from the ledger, {self.live} asked now"

@@ -9,13 +9,9 @@ from pipeline.errors import InputError
 from pipeline.judges.ledger_file import ledger_path
 from pipeline.judges.rendering import build_request
 from pipeline.judges.runner import Sources, Wanted, collect
-from pipeline.judges.tally import usd
+from pipeline.layout import PARAMS, RECORDED, REQUESTS, RESPONSES
 from pipeline.prompts import read_prompt_set
 from pipeline.requests import JudgeRequest, read_request_lines
-
-REQUESTS = Path("data/requests/requests.jsonl")
-RECORDED = Path("data/recorded")
-RESPONSES = Path("data/responses/responses.jsonl")
 
 
 def run(root: Path) -> str:
@@ -25,7 +21,7 @@ def run(root: Path) -> str:
         AnswersMissing: not every answer could be had; nothing is written.
         PipelineError: an input, the ledger, the service or the disk does not allow it.
     """
-    params = read_params(root / "params.yaml")
+    params = read_params(root / PARAMS)
     profile = read_profile(root, params.judge.profile)
     prompt_set = read_prompt_set(root / profile.prompt_set)
     ledger = ledger_path()
@@ -49,8 +45,7 @@ def run(root: Path) -> str:
         profile,
         root / RESPONSES,
     )
-    paid = usd(tally.cost_nano_usd)
-    return f"judge: {tally.wanted} answers ({tally.sources()}), {paid} paid now -> {RESPONSES}"
+    return f"judge: {tally.wanted} answers ({tally.sources()}), {tally.paid()} -> {RESPONSES}"
 
 
 def _requests_file(root: Path) -> Path:

@@ -22,6 +22,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar
 
+import rfc8785
+
 
 @dataclass(frozen=True)
 class Reply:
@@ -44,7 +46,7 @@ Script = Callable[[dict[str, Any], int], Reply | Drop]
 
 def completion(body: dict[str, Any], **changes: Any) -> dict[str, Any]:
     """A well-formed completion whose words depend on the body only."""
-    digest = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
+    digest = hashlib.sha256(rfc8785.dumps(body)).hexdigest()
     content = (
         f'Critical:\nno-error\nMajor:\naccuracy/omission - "{digest[:8]} 한국어"\nMinor:\nno-error\n'
         "contextBehavior: used_correctly"
@@ -97,8 +99,7 @@ class FakeOpenAI:
         class Handler(_Handler):
             owner = service
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
+        self._server = _Server(("127.0.0.1", 0), Handler)
         self.base_url = f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def __enter__(self) -> FakeOpenAI:
@@ -119,6 +120,14 @@ class FakeOpenAI:
     def note_answered(self, digest: str) -> None:
         with self._lock:
             self.answered[digest] += 1
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 256
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Callers are killed in these tests; that is no news."""
 
 
 class _Handler(BaseHTTPRequestHandler):

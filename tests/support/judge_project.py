@@ -71,7 +71,7 @@ class Project:
         _write_yaml(self.root / "experiments/judges/fake.yaml", profile)
 
     def environment(self, **extra: str) -> dict[str, str]:
-        return {**os.environ, "CTXEVAL_LEDGER": str(self.ledger), "NO_PROXY": "127.0.0.1", **extra}
+        return {**os.environ, "CTXEVAL_LEDGER": str(self.ledger), **extra}
 
     def start(self, *command: str, **extra: str) -> subprocess.Popen[str]:
         """Start the judge stage (or ``python -m pipeline COMMAND``) in a process of its own."""
@@ -94,7 +94,9 @@ class Project:
 
 # What ``python -m pipeline judge`` does, without its command: one line and an exit code for an error.
 _STAGE = """
-import sys, pathlib
+import os, resource, sys, pathlib
+if "CTXEVAL_TEST_FSIZE" in os.environ:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(os.environ["CTXEVAL_TEST_FSIZE"]),) * 2)
 from pipeline.errors import PipelineError
 from pipeline.stages.judge import run
 try:
