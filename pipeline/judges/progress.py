@@ -66,7 +66,7 @@ class TerminalProgress:
         self._started = time.monotonic()
         self._bar: RichProgress = RichProgress(
             TextColumn("judge"),
-            BarColumn(),
+            BarColumn(bar_width=12),
             MofNCompleteColumn(),
             TimeRemainingColumn(),
             TextColumn("{task.fields[facts]}"),
@@ -79,7 +79,11 @@ class TerminalProgress:
     def show(self, tally: Tally) -> None:
         """See ``Progress.show``."""
         rate = tally.live / max(1e-9, time.monotonic() - self._started)
-        facts = f"{rate:.1f}/s, {tally.sources()}, {tally.failed} failed, {usd(tally.cost_nano_usd)}"
+        # Short enough for a terminal of 80 columns.
+        facts = (
+            f"{rate:.1f}/s recorded {tally.recorded} ledger {tally.ledger} live {tally.live} "
+            f"failed {tally.failed} {usd(tally.cost_nano_usd)}"
+        )
         self._bar.update(self._task, total=tally.wanted, completed=tally.there, facts=facts)
 
     def close(self) -> None:

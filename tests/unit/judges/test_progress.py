@@ -49,7 +49,7 @@ def test_a_terminal_gets_a_bar_and_is_left_as_it_was(monkeypatch: pytest.MonkeyP
     shown.close()
     text = out.getvalue()
     assert "60/100" in text
-    assert "10 recorded, 20 from the ledger, 30 asked now, 2 failed, $1.2345" in text
+    assert "recorded 10 ledger 20 live 30 failed 2 $1.2345" in text
     assert text.count("\x1b[?25l") == text.count("\x1b[?25h")  # the cursor is hidden and shown again
 
 
