@@ -136,7 +136,7 @@ def read_answers(path: Path, wanted: Container[Key] | None = None) -> Iterator[t
     for number, row in read_json_lines(path, RecordedAnswerError):
         stated = row.pop("sha256", None)
         answer = validate(Answer, row, path, RecordedAnswerError, line=number)
-        if stated != _seal_or_none(row):
+        if stated != seal(row):
             raise RecordedAnswerError.at(
                 path, f"does not match the line's content; {_DAMAGED}", line=number, field="sha256"
             )
@@ -173,10 +173,3 @@ def write_answers(path: Path, answers: Iterable[Answer]) -> None:
         StorageError: the file cannot be written; what stood there before is untouched.
     """
     write_lines(path, (answer.line() for answer in answers))
-
-
-def _seal_or_none(row: dict[str, Any]) -> str | None:
-    try:
-        return seal(row)
-    except UnicodeEncodeError:  # a lone surrogate, which no line this project writes holds
-        return None

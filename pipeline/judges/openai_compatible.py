@@ -36,11 +36,6 @@ class OpenAICompatible:
             port = f":{address.port}" if address.port else ""
         except ValueError:
             raise ConfigError("transport.base_url of the judge profile is no URL; correct it") from None
-        if address.username is not None or address.password is not None:
-            raise ConfigError(
-                "transport.base_url of the judge profile holds a user name or password; "
-                "take it out and name an environment variable in transport.api_key_env"
-            )
         self._url = transport.base_url.rstrip("/") + transport.path
         self._origin = f"{address.scheme}://{address.hostname}{port}"
         self._timeout = transport.timeout_seconds

@@ -263,19 +263,10 @@ def test_an_unknown_host_is_no_charge() -> None:
         send("http://judge.invalid")
 
 
-@pytest.mark.parametrize(
-    ("base_url", "said"),
-    [
-        ("http://user:sk-secret@127.0.0.1:9", "user name or password"),
-        ("http://sk-secret@127.0.0.1:9", "user name or password"),
-        ("http://127.0.0.1:99999", "no URL"),
-        ("http://[::1", "no URL"),
-    ],
-)
-def test_addresses_that_are_refused(base_url: str, said: str) -> None:
-    with pytest.raises(ConfigError, match=said) as caught:
+@pytest.mark.parametrize("base_url", ["http://127.0.0.1:99999", "http://[::1"])
+def test_what_is_no_address_is_refused(base_url: str) -> None:
+    with pytest.raises(ConfigError, match="is no URL; correct it"):
         OpenAICompatible(a_profile(base_url), no_secret)
-    assert "sk-secret" not in str(caught.value)
 
 
 def test_threads_do_not_share_a_connection(service: FakeOpenAI) -> None:
