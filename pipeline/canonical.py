@@ -13,7 +13,7 @@ from typing import Any
 
 import rfc8785
 
-from pipeline.errors import StorageError
+from pipeline.errors import InputError, StorageError
 
 _CHUNK = 1 << 20
 _EXACT = 2**53
@@ -30,11 +30,18 @@ def sha256_text(text: str) -> str:
 
 
 def sha256_file(path: Path) -> str:
-    """SHA-256 of a file's bytes, read in blocks."""
+    """SHA-256 of a file's bytes, read in blocks.
+
+    Raises:
+        InputError: the file is missing or cannot be read.
+    """
     digest = hashlib.sha256()
-    with path.open("rb") as handle:
-        while block := handle.read(_CHUNK):
-            digest.update(block)
+    try:
+        with path.open("rb") as handle:
+            while block := handle.read(_CHUNK):
+                digest.update(block)
+    except OSError as error:
+        raise InputError.at(path, f"cannot be read ({error.strerror}); check the path") from error
     return digest.hexdigest()
 
 

@@ -6,24 +6,29 @@ import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
+from ruamel.yaml.events import CollectionEndEvent, CollectionStartEvent, NodeEvent, ScalarEvent
 
-from pipeline.canonical import canonical_hash
+from pipeline.canonical import canonical_bytes, canonical_hash
 from pipeline.dataset import Identifier
 from pipeline.errors import ConfigError
-from pipeline.jsonl import decode, read_bytes
-from pipeline.validation import StrictModel, validate
+from pipeline.jsonl import decode, has_surrogate, read_bytes
+from pipeline.validation import StrictModel, secret_error, validate
 
 LANGUAGE_LABELS = {"en": "English", "ja": "Japanese", "zh-Hans": "Simplified Chinese"}
-# Render depends on these two folders in dvc.yaml, so a prompt set has to stand in one of them.
+# Render depends on this folder and on these two in dvc.yaml, so what a run reads stands in them.
+TRANSLATIONS_ROOT = "data/translations"
 PROMPT_SET_ROOTS = ("data/judge-prompts", "experiments/2026-04-gemini-context-v2-archived/judge-prompts")
 PROFILE_FOLDER = Path("experiments/judges")
 
 _BCP47 = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
 _ENVIRONMENT_NAME = re.compile(r"[A-Z][A-Z0-9_]*")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+_URL = re.compile(r"https?://[^\s?#@/\\]+(/[^\s?#@\\]*)?")
+_DEEPEST = 50
+_LARGEST = 2**31 - 1
 
 
 def _language(tag: str) -> str:
@@ -33,21 +38,41 @@ def _language(tag: str) -> str:
 
 
 def _relative(path: str) -> str:
-    if not path or path.startswith("/") or "\\" in path or ".." in path.split("/"):
+    if not path or not path.isprintable() or path.startswith("/") or "\\" in path or ".." in path.split("/"):
         raise ValueError("must be a path inside the project, written with '/'")
     return path
 
 
+def _translations_file(path: str) -> str:
+    if not Path(_relative(path)).is_relative_to(TRANSLATIONS_ROOT):
+        raise ValueError(f"must be a file inside {TRANSLATIONS_ROOT}/")
+    return path
+
+
 def _unique(values: list[str]) -> list[str]:
-    if len(set(values)) != len(values):
-        raise ValueError("names one entry twice; each stands once")
+    if len({value.casefold() for value in values}) != len(values):
+        raise ValueError("names one entry twice; each stands once, in one spelling")
     return values
 
 
-def _environment(name: str) -> str:
-    if not _ENVIRONMENT_NAME.fullmatch(name):
-        raise ValueError("must be the NAME of an environment variable, never a key itself")
+def _environment(name: Any) -> Any:
+    if not isinstance(name, str) or not _ENVIRONMENT_NAME.fullmatch(name):
+        raise secret_error("must be the NAME of an environment variable, never a key itself")
     return name
+
+
+def _url(url: Any) -> Any:
+    if not isinstance(url, str) or not _URL.fullmatch(url):
+        raise secret_error("must be http(s)://HOST[:PORT][/PATH] without a user, password, '?' or '#'")
+    return url
+
+
+def _json_object(value: dict[str, Any]) -> dict[str, Any]:
+    try:
+        canonical_bytes(value)
+    except ValueError as problem:
+        raise ValueError(f"must be plain JSON: {problem}") from None
+    return value
 
 
 def _digest(text: str) -> str:
@@ -59,6 +84,7 @@ def _digest(text: str) -> str:
 Language = Annotated[str, AfterValidator(_language)]
 ProjectPath = Annotated[str, AfterValidator(_relative)]
 Sha256 = Annotated[str, AfterValidator(_digest)]
+JsonObject = Annotated[dict[str, Any], AfterValidator(_json_object)]
 
 
 class JudgeParams(StrictModel):
@@ -101,7 +127,7 @@ class Participant(StrictModel):
     provider: Annotated[str, Field(min_length=1)]
     model: Annotated[str, Field(min_length=1)]
     prompt: ProjectPath | None = None
-    translations: ProjectPath
+    translations: Annotated[str, AfterValidator(_translations_file)]
     provenance: dict[str, Any] = Field(default_factory=dict)
 
 
@@ -111,23 +137,23 @@ class RequestProfile(StrictModel):
     service: Annotated[str, Field(min_length=1)]
     model: Annotated[str, Field(min_length=1)]
     model_file_sha256: Sha256 | None = None
-    temperature: Annotated[float, Field(ge=0, le=2, strict=False)] = 0
-    max_tokens: Annotated[int, Field(ge=1)]
+    temperature: Annotated[float, Field(ge=0, le=2)] = 0
+    max_tokens: Annotated[int, Field(ge=1, le=_LARGEST)]
     reasoning_effort: Literal["minimal", "low", "medium", "high"] | None = None
-    provider: dict[str, Any] | None = None
-    response_format: dict[str, Any] | None = None
+    provider: JsonObject | None = None
+    response_format: JsonObject | None = None
     send_seed: bool = False
 
 
 class TransportProfile(StrictModel):
     """The part of a judge profile that only decides how requests travel."""
 
-    base_url: Annotated[str, Field(pattern=r"^https?://[^\s?#]+$")]
+    base_url: Annotated[str, BeforeValidator(_url)]
     path: Annotated[str, Field(pattern=r"^/[^\s?#]*$")] = "/v1/chat/completions"
-    api_key_env: Annotated[str, AfterValidator(_environment)] | None = None
+    api_key_env: Annotated[str, BeforeValidator(_environment)] | None = None
     concurrency: Annotated[int, Field(ge=1, le=256)] = 4
-    requests_per_minute: Annotated[int, Field(ge=1)] | None = None
-    timeout_seconds: Annotated[float, Field(gt=0, strict=False)] = 120
+    requests_per_minute: Annotated[int, Field(ge=1, le=_LARGEST)] | None = None
+    timeout_seconds: Annotated[float, Field(gt=0, le=86_400)] = 120
     max_tries: Annotated[int, Field(ge=1, le=20)] = 5
 
 
@@ -206,11 +232,39 @@ def language_label(tag: str) -> str:
 def _read_yaml(path: Path) -> dict[str, Any]:
     text = decode(path, read_bytes(path, ConfigError), ConfigError)
     try:
+        _check_plain(path, text)
         value = YAML(typ="safe", pure=True).load(text)
     except YAMLError as problem:
         mark = getattr(problem, "problem_mark", None)
-        what = getattr(problem, "problem", None) or "cannot be read"
-        raise ConfigError.at(path, f"not valid YAML: {what}", line=mark.line + 1 if mark else None) from None
+        position = getattr(problem, "position", None)  # of a character YAML does not allow
+        line = mark.line + 1 if mark else None if position is None else text.count("\n", 0, position) + 1
+        what = getattr(problem, "problem", None) or getattr(problem, "reason", None) or "cannot be read"
+        what = str(what).partition(" with value ")[0]  # a key that stands twice: its values may be secret
+        raise ConfigError.at(path, f"not valid YAML: {what}", line=line) from None
+    except ValueError as problem:  # a date or number that is none, such as 2026-02-30
+        raise ConfigError.at(path, f"not valid YAML: {problem}; put text in quotes") from None
     if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
         raise ConfigError.at(path, "must be a YAML mapping with text keys")
     return value
+
+
+def _check_plain(path: Path, text: str) -> None:
+    """Refuse YAML that is more than nested mappings, lists and scalars, before it is built.
+
+    Tags can name types, and aliases can stand for themselves or for exponentially much.
+    """
+    depth = 0
+    for event in YAML(typ="safe", pure=True).parse(text):
+        line = event.start_mark.line + 1
+        if isinstance(event, CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, CollectionEndEvent):
+            depth -= 1
+        if depth > _DEEPEST:
+            raise ConfigError.at(path, "nested too deeply to be configuration", line=line)
+        if isinstance(event, NodeEvent) and event.anchor is not None:
+            raise ConfigError.at(path, f"anchor or alias {event.anchor!r}; write the value out", line=line)
+        if isinstance(event, CollectionStartEvent | ScalarEvent) and event.tag is not None:
+            raise ConfigError.at(path, f"tag {event.tag!r}; write plain YAML without tags", line=line)
+        if isinstance(event, ScalarEvent) and has_surrogate(event.value):
+            raise ConfigError.at(path, "half of a surrogate pair; write the whole character", line=line)

@@ -7,12 +7,14 @@ array (camelCase).
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
+from pydantic.alias_generators import to_camel
 
 from pipeline.canonical import canonical_hash, sha256_file
 from pipeline.errors import DatasetError
@@ -24,8 +26,8 @@ _IDENTIFIER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 
 
 def _filled(text: str) -> str:
-    if not text.strip():
-        raise ValueError("is empty; text is required")
+    if all(unicodedata.category(character)[0] in "CZ" for character in text):
+        raise ValueError("is empty or blank; text is required")
     return text
 
 
@@ -35,11 +37,28 @@ def _identifier(text: str) -> str:
     return text
 
 
+def _whole(number: Any) -> Any:
+    if type(number) is not int:  # a Literal lets true and 1.0 pass as 1
+        raise ValueError("must be a whole number: 1, 2 or 3")
+    return number
+
+
+def _or_empty(values: Any) -> Any:
+    return [] if values is None else values
+
+
 Text = Annotated[str, AfterValidator(_filled)]
+"""A text of at least one visible character."""
 Identifier = Annotated[str, AfterValidator(_identifier)]
 
 
-class Turn(StrictModel):
+class _Record(StrictModel):
+    """Keys by field name in the project's form, by camelCase alias in the published form."""
+
+    model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True, validate_by_alias=False)
+
+
+class Turn(_Record):
     """One utterance: who spoke, when relative to now (a label or null), and the Korean text."""
 
     speaker_role: Literal["self", "other"]
@@ -47,15 +66,15 @@ class Turn(StrictModel):
     source_text: Text
 
 
-class Item(StrictModel):
+class Item(_Record):
     """One dataset sample in the runtime form."""
 
     sample_id: Identifier
-    context_turn_count: Literal[1, 2, 3]
+    context_turn_count: Annotated[Literal[1, 2, 3], BeforeValidator(_whole)]
     speaker_mode: Literal["single", "dyadic"]
     context_expectation: Literal["use", "ignore"]
     primary_phenomenon: str
-    secondary_phenomena: list[Text] = Field(default_factory=list)
+    secondary_phenomena: Annotated[list[Text], BeforeValidator(_or_empty)] = Field(default_factory=list)
     context_turns: list[Turn]
     current_source: Turn
 
@@ -75,21 +94,25 @@ def read_dataset(path: Path) -> Dataset:
     Raises:
         DatasetError: names file, line (or item number), field, and what is allowed.
     """
-    rows = _published_rows(path) if path.suffix == ".json" else read_json_lines(path, DatasetError)
+    published = path.suffix == ".json"
+    rows = _published_rows(path) if published else read_json_lines(path, DatasetError)
     items: list[Item] = []
     first_at: dict[str, int] = {}
-    for line, row in rows:
-        item = validate(Item, row, path, DatasetError, line=line)
-        if problem := _inconsistency(item):
-            raise DatasetError.at(path, problem[1], line=line, field=problem[0])
-        if item.sample_id in first_at:
-            raise DatasetError.at(
-                path,
-                f"{item.sample_id!r} stands at {first_at[item.sample_id]} already; ids are unique",
-                line=line,
-                field="sample_id",
+    for number, row in rows:
+        place, line = (f"{path}: item {number}", None) if published else (str(path), number)
+        item = validate(Item, row, place, DatasetError, line=line, by_alias=published)
+        problem = _inconsistency(item)
+        if problem is None and item.sample_id in first_at:
+            unit = "item" if published else "line"
+            problem = (
+                "sample_id",
+                f"{item.sample_id!r} stands at {unit} {first_at[item.sample_id]} already; ids are unique",
             )
-        first_at[item.sample_id] = line
+        if problem:
+            field, what = problem
+            spelled = ".".join(map(to_camel, field.split("."))) if published else field
+            raise DatasetError.at(place, what, line=line, field=spelled)
+        first_at[item.sample_id] = number
         items.append(item)
     if not items:
         raise DatasetError.at(path, "holds no items; a dataset has at least one")
@@ -127,31 +150,8 @@ def _inconsistency(item: Item) -> tuple[str, str] | None:
     return None
 
 
-_SNAKE_BY_CAMEL = {
-    "sampleId": "sample_id",
-    "contextTurnCount": "context_turn_count",
-    "speakerMode": "speaker_mode",
-    "contextExpectation": "context_expectation",
-    "primaryPhenomenon": "primary_phenomenon",
-    "secondaryPhenomena": "secondary_phenomena",
-    "contextTurns": "context_turns",
-    "currentSource": "current_source",
-    "speakerRole": "speaker_role",
-    "relativeTimeLabel": "relative_time_label",
-    "sourceText": "source_text",
-}
-
-
 def _published_rows(path: Path) -> Iterable[tuple[int, Any]]:
     value = read_json(path, DatasetError)
     if not isinstance(value, list):
         raise DatasetError.at(path, "the published form is a JSON array of items; JSON lines end in .jsonl")
-    return enumerate((_snake(row) for row in value), start=1)
-
-
-def _snake(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {_SNAKE_BY_CAMEL.get(key, key): _snake(inner) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_snake(inner) for inner in value]
-    return value
+    return enumerate(value, start=1)

@@ -22,7 +22,9 @@ from pipeline.vocabulary import CONTEXT_BEHAVIORS, ERROR_CLASSES, SEVERITIES
 
 FILES = ("manifest.json", "system.txt", "user.txt", "few-shot.jsonl")
 VARIABLES = ("source_language", "target_language", "context", "source", "translation")
+UNTRUSTED = ("context", "source", "translation")
 _BACKTICKS = re.compile(r"`+")
+_FENCE_LINE = "${fence}"
 
 
 class AdaptedFrom(StrictModel):
@@ -162,8 +164,16 @@ def _text(path: Path) -> str:
 
 
 def _check_template(path: Path, template: Template) -> None:
-    if not template.is_valid():
-        raise PromptError.at(path, "has a '$' that starts no ${variable}; write '$$' for a dollar sign")
+    for match in template.pattern.finditer(template.template):
+        if match["invalid"] is not None:
+            line = template.template.count("\n", 0, match.start()) + 1
+            shown = template.template[match.start() :].split("\n")[0][:40]
+            raise PromptError.at(
+                path,
+                f"{shown!r} starts with no ${{variable}}; known: {', '.join((*VARIABLES, 'fence'))}; "
+                "write '$$' for a dollar sign",
+                line=line,
+            )
     for name in template.get_identifiers():
         if name != "fence" and name not in VARIABLES:
             raise PromptError.at(
@@ -174,3 +184,22 @@ def _check_template(path: Path, template: Template) -> None:
     for name in VARIABLES:
         if name not in template.get_identifiers():
             raise PromptError.at(path, f"does not use template variable {name!r}; add ${{{name}}}")
+    _check_fences(path, template)
+
+
+def _check_fences(path: Path, template: Template) -> None:
+    """Every untrusted variable stands in a block, and every block is closed."""
+    inside = False
+    for line, text in enumerate(template.template.split("\n"), start=1):
+        if text.rstrip() == _FENCE_LINE:
+            inside = not inside
+            continue
+        for name in Template(text).get_identifiers():
+            if name == "fence" or (name in UNTRUSTED and not inside):
+                raise PromptError.at(
+                    path,
+                    f"template variable {name!r}: a value stands between two lines of {_FENCE_LINE} alone",
+                    line=line,
+                )
+    if inside:
+        raise PromptError.at(path, f"opens a block with {_FENCE_LINE} and does not close it; add the line")

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
+from pipeline.config import Language
+from pipeline.dataset import Text
 from pipeline.errors import TranslationError
 from pipeline.jsonl import read_json_lines
 from pipeline.validation import StrictModel, validate
@@ -21,9 +22,9 @@ class TranslationLine(StrictModel):
     """One line of a translations file: exactly one of ``translation`` and ``failure``."""
 
     item_id: str
-    target_language: str
-    translation: Annotated[str, Field(min_length=1)] | None = None
-    failure: Annotated[str, Field(min_length=1)] | None = None
+    target_language: Language
+    translation: Text | None = None
+    failure: Text | None = None
 
     @model_validator(mode="after")
     def _one_of_both(self) -> TranslationLine:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import polars as pl
@@ -64,9 +65,12 @@ def run(root: Path) -> str:
                 asked = None if text is None else hash_by_text[text]
                 rows.append((*cell, participant_id, text, given.failures.get(cell), asked))
     frame = pl.DataFrame(rows, schema=_CELL_SCHEMA, orient="row")
+    # Both or none: the first is put in its place only when the second is written, too.
+    buffer = io.BytesIO()  # so that a full disk is an OSError of ours, not one of the engine's own
+    frame.write_parquet(buffer, compression="zstd", statistics=False, row_group_size=100_000)
     with atomic_path(root / CELLS) as temporary:
-        frame.write_parquet(temporary, compression="zstd", statistics=False, row_group_size=100_000)
-    write_lines(root / REQUESTS, (json_line(requests[key].model_dump()) for key in sorted(requests)))
+        temporary.write_bytes(buffer.getbuffer())
+        write_lines(root / REQUESTS, (json_line(requests[key].model_dump()) for key in sorted(requests)))
     judged = frame.get_column("request_hash").count()
     return (
         f"render: {len(rows)} cells, {judged} to judge by {len(requests)} distinct requests -> {CELLS.parent}"
