@@ -61,7 +61,7 @@ REFUSED: list[Any] = [
     {"a": {None: 1}},
     {"a set"},
     b"bytes",
-    object(),
+    complex(1),
 ]
 
 
