@@ -11,7 +11,7 @@ from pipeline.answers import Answer, read_answers
 from pipeline.canonical import canonical_hash, sha256_file
 from pipeline.config import Params, read_params, read_participants, read_profile
 from pipeline.dataset import Dataset, read_dataset
-from pipeline.errors import InputError
+from pipeline.errors import InputError, one_line
 from pipeline.layout import CELLS, PARAMS, PARTICIPANTS, REQUESTS, RESPONSES, TABLES
 from pipeline.prompts import read_prompt_set
 from pipeline.tables.build import ParticipantRow, RunFacts, build, create_staging, insert_design
@@ -68,7 +68,7 @@ def run(root: Path) -> str:
             [ParticipantRow(key, p.display_name, p.provider, p.model) for key, p in participants.items()],
         )
         create_staging(connection)
-        connection.execute(_STAGE_CELLS, [str(root / CELLS)])
+        _stage_cells(connection, root / CELLS)
         _stage_answers(connection, [answer for _, answer in read_answers(root / RESPONSES)])
         connection.execute(_STAGE_FAILURES)
         build(connection, _facts(root, params, dataset), translations_known=True)
@@ -112,6 +112,15 @@ def _facts(root: Path, params: Params, dataset: Dataset) -> RunFacts:
         parser_mode=params.parser.mode,
         annotation_form=prompt_set.manifest.form,
     )
+
+
+def _stage_cells(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+    try:
+        connection.execute(_STAGE_CELLS, [str(path)])
+    except duckdb.Error as problem:
+        raise InputError.at(
+            CELLS, f"cannot be read ({one_line(str(problem))[:200]}); run `dvc repro --force render`"
+        ) from problem
 
 
 def _stage_answers(connection: duckdb.DuckDBPyConnection, answers: list[Answer]) -> None:
@@ -170,3 +179,4 @@ def _stage_answers(connection: duckdb.DuckDBPyConnection, answers: list[Answer])
     unanswered = (connection.execute(_UNANSWERED).fetchone() or (0,))[0]
     if unanswered:
         raise InputError.at(RESPONSES, f"lacks the answers to {unanswered} requests; run `dvc repro judge`")
+    connection.execute(_STAGE_ANSWERS)

@@ -32,11 +32,11 @@ def run(root: Path) -> str:
     staging = root / SCORES.parent / ".scores"
     try:
         write_reports(staging, reports)
+        write_json(root / METRICS, metrics_document(scores))
         if (root / SCORES).exists():
             shutil.rmtree(root / SCORES)
         staging.rename(root / SCORES)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
-    write_json(root / METRICS, metrics_document(scores))
     valid = "valid" if scores.status.benchmark_valid else "not valid: see run-status.json"
     return f"score: {len(reports)} reports under {params.scoring.scheme}; the run is {valid} -> {SCORES}"
