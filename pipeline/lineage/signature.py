@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from urllib.parse import quote
 
 from pipeline import __version__
 
@@ -64,5 +65,8 @@ class Signature:
 
 
 def _encoded(value: str) -> str:
-    """Percent-encode what would be read as structure: ``|``, ``:``, and ``%`` itself."""
-    return value.replace("%", "%25").replace("|", "%7C").replace(":", "%3A")
+    """Percent-encode what would be read as structure: ``|``, ``:``, ``%`` itself, and what ends a line."""
+    return "".join(
+        quote(character, safe="") if character in "|:%" or not character.isprintable() else character
+        for character in value
+    )

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pipeline.canonical import write_json, write_text
 
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+# What OWASP's page on CSV injection lists, with the full-width forms that spreadsheets take for them.
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 @dataclass(frozen=True)
@@ -36,19 +35,24 @@ def write_reports(folder: Path, reports: list[Report]) -> None:
 
 
 def csv_text(columns: tuple[str, ...], rows: list[tuple[Any, ...]]) -> str:
-    """CSV with ``\\n`` line ends; a text that a spreadsheet would run as a formula gets a ``'`` before it."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows([_cell(value) for value in row] for row in rows)
-    return buffer.getvalue()
+    """CSV with ``\\n`` line ends; a text that a spreadsheet would run as a formula gets a ``'`` before it.
+
+    Fields are quoted where RFC 4180 asks for it. Python's own writer leaves a lone carriage return
+    bare or quotes it, depending on Python's version.
+    """
+    lines = (",".join(map(_field, line)) for line in (columns, *rows))
+    # A line of one empty field would be a blank line, which readers skip.
+    return "".join((line or '""') + "\n" for line in lines)
 
 
-def _cell(value: Any) -> Any:
+def _field(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if isinstance(value, str) and value.startswith(_FORMULA_STARTS):
-        return f"'{value}"
-    return value
+        return str(int(value))
+    text = str(value)
+    if isinstance(value, str) and text.startswith(_FORMULA_STARTS):
+        text = f"'{text}"
+    if any(character in text for character in ',"\r\n'):
+        return '"' + text.replace('"', '""') + '"'
+    return text

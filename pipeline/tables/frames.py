@@ -8,6 +8,8 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
+from pipeline.tables.database import literal_path
+
 
 def insert_frame(
     connection: duckdb.DuckDBPyConnection, table: str, frame: pl.DataFrame, *, order_by: str
@@ -23,5 +25,5 @@ def insert_frame(
         frame.write_parquet(path, compression="uncompressed", statistics=False)
         connection.execute(
             f"INSERT INTO {table} BY NAME SELECT * FROM read_parquet(?) ORDER BY {order_by}",  # noqa: S608
-            [str(path)],
+            [literal_path(path)],
         )

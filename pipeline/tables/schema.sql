@@ -65,12 +65,13 @@ CREATE TABLE annotations (
         'misused_context', 'unclear')),
     repairs VARCHAR[] NOT NULL,
     contradictory_section BOOLEAN NOT NULL,
-    CHECK ((status = 'ok') = (reason IS NULL))
+    CHECK ((status = 'ok') = (reason IS NULL)),
+    CHECK (status = 'ok' OR context_behavior IS NULL)
 );
 
 CREATE TABLE annotation_errors (
     annotation_id INTEGER NOT NULL REFERENCES annotations (annotation_id),
-    error_index INTEGER NOT NULL,
+    error_index INTEGER NOT NULL CHECK (error_index >= 0),
     severity VARCHAR NOT NULL CHECK (severity IN ('critical', 'major', 'minor')),
     error_class VARCHAR NOT NULL CHECK (error_class IN (
         'accuracy/addition', 'accuracy/mistranslation', 'accuracy/omission',
@@ -96,15 +97,17 @@ CREATE TABLE cells (
         'empty', 'refusal', 'truncated', 'filtered', 'malformed', 'unknown_class',
         'missing_section', 'missing_context_behavior', 'unrecorded')),
     translation VARCHAR,                  -- null: none was made, or an imported run kept none
-    translation_failure VARCHAR,
+    translation_failure VARCHAR,          -- null unless status is 'translation_failed'
     request_hash VARCHAR,                 -- null: not judged, or an imported run recorded none
     CHECK ((status = 'judge_failed') = (judge_failure IS NOT NULL)),
+    CHECK ((status = 'translation_failed') = (translation_failure IS NOT NULL)),
+    CHECK (status IN ('ok', 'judge_failed') OR translation IS NULL),
     UNIQUE (item_index, language_index, participant_index)
 );
 
 CREATE TABLE judgments (
     cell_id INTEGER NOT NULL REFERENCES cells (cell_id),
-    repeat INTEGER NOT NULL,
+    repeat INTEGER NOT NULL CHECK (repeat >= 0),
     annotation_id INTEGER NOT NULL REFERENCES annotations (annotation_id),
     PRIMARY KEY (cell_id, repeat)
 );
@@ -119,6 +122,7 @@ CREATE TABLE spans (
         'exact', 'ambiguous', 'normalised', 'in_source', 'missing', 'not_locatable')),
     starts INTEGER[] NOT NULL,
     ends INTEGER[] NOT NULL,
+    CHECK (len(starts) = len(ends)),
     PRIMARY KEY (cell_id, repeat, error_index),
     FOREIGN KEY (cell_id, repeat) REFERENCES judgments (cell_id, repeat)
 );
