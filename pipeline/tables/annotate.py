@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
+from collections.abc import Iterator
 from typing import Literal
 
 import duckdb
@@ -32,15 +35,28 @@ def insert_annotations(
     """
     connection.execute(sql_file("build_distinct_answers.sql"))
     low = 0
-    while rows := connection.execute(_BATCH_OF_ANSWERS, [low, low + BATCH]).fetchall():
-        ids, texts, finish_reasons = zip(*rows, strict=True)
-        annotations = [
-            read_answer(text, form=form, mode=mode, finish_reason=finish_reason)
-            for text, finish_reason in zip(texts, finish_reasons, strict=True)
-        ]
-        _insert_annotations(connection, ids, texts, finish_reasons, annotations)
-        _insert_errors(connection, ids, annotations)
-        low += BATCH
+    with _no_search_for_cycles():
+        while rows := connection.execute(_BATCH_OF_ANSWERS, [low, low + BATCH]).fetchall():
+            ids, texts, finish_reasons = zip(*rows, strict=True)
+            annotations = [
+                read_answer(text, form=form, mode=mode, finish_reason=finish_reason)
+                for text, finish_reason in zip(texts, finish_reasons, strict=True)
+            ]
+            _insert_annotations(connection, ids, texts, finish_reasons, annotations)
+            _insert_errors(connection, ids, annotations)
+            low += BATCH
+
+
+@contextlib.contextmanager
+def _no_search_for_cycles() -> Iterator[None]:
+    """Annotations hold no reference cycles; to look for some takes nearly as long as reading them."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _insert_annotations(
@@ -58,7 +74,7 @@ def _insert_annotations(
             "status": [annotation.status for annotation in annotations],
             "reason": [annotation.reason for annotation in annotations],
             "context_behavior": [annotation.context_behavior for annotation in annotations],
-            "repairs": [list(annotation.repairs) for annotation in annotations],
+            "repairs": [" ".join(annotation.repairs) for annotation in annotations],
             "contradictory_section": [annotation.contradictory for annotation in annotations],
         },
         schema_overrides={
@@ -66,9 +82,10 @@ def _insert_annotations(
             "finish_reason": pl.String,
             "reason": pl.String,
             "context_behavior": pl.String,
-            "repairs": pl.List(pl.String),
         },
     )
+    # Polars takes long to read nested Python lists; a repair's name holds no space.
+    frame = frame.with_columns(pl.col("repairs").str.extract_all(r"\S+"))
     insert_frame(connection, "annotations", frame, order_by="annotation_id")
 
 
@@ -86,9 +103,9 @@ def _insert_errors(
             "error_index": [index for _, index, _ in rows],
             "severity": [error.severity for _, _, error in rows],
             "error_class": [error.error_class for _, _, error in rows],
-            "span": [error.span for _, _, error in rows],
-            "source_span": [error.source_span for _, _, error in rows],
-            "explanation": [error.explanation for _, _, error in rows],
+            "span": [_storable(error.span) for _, _, error in rows],
+            "source_span": [_storable(error.source_span) for _, _, error in rows],
+            "explanation": [_storable(error.explanation) for _, _, error in rows],
         },
         schema_overrides={
             "annotation_id": pl.Int32,
@@ -99,3 +116,10 @@ def _insert_errors(
         },
     )
     insert_frame(connection, "annotation_errors", frame, order_by="annotation_id, error_index")
+
+
+def _storable(text: str | None) -> str | None:
+    """A text with U+FFFD for each half of a surrogate pair, which JSON can spell and no table can hold."""
+    if text is None or text.isascii():
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

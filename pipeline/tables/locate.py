@@ -5,7 +5,7 @@ from __future__ import annotations
 import duckdb
 import polars as pl
 
-from pipeline.annotation import locate
+from pipeline.annotation import SpanLocation, locate
 from pipeline.tables.frames import insert_frame
 
 BATCH = 100_000
@@ -66,14 +66,24 @@ def insert_spans(connection: duckdb.DuckDBPyConnection) -> None:
     while rows := connection.execute(_BATCH_OF_CASES, [low, low + BATCH]).fetchall():
         low += BATCH
         located = [locate(span, translation, source) for _, span, translation, source in rows]
-        frame = pl.DataFrame(
-            {
-                "case_id": [row[0] for row in rows],
-                "location": [place.status for place in located],
-                "starts": [[start for start, _ in place.places] for place in located],
-                "ends": [[end for _, end in place.places] for place in located],
-            },
-            schema_overrides={"starts": pl.List(pl.Int32), "ends": pl.List(pl.Int32)},
-        )
+        frame = _frame([row[0] for row in rows], located)
         insert_frame(connection, "located_spans", frame, order_by="case_id")
     connection.execute(_WITH_TRANSLATION)
+
+
+def _frame(case_ids: list[int], located: list[SpanLocation]) -> pl.DataFrame:
+    """Rows of ``located_spans``. The lists are put together by Polars, which takes long to read Python's."""
+    places = pl.DataFrame(
+        [
+            (case_id, start, end)
+            for case_id, location in zip(case_ids, located, strict=True)
+            for start, end in location.places
+        ],
+        schema={"case_id": pl.Int64, "starts": pl.Int32, "ends": pl.Int32},
+        orient="row",
+    )
+    return (
+        pl.DataFrame({"case_id": case_ids, "location": [location.status for location in located]})
+        .join(places.group_by("case_id", maintain_order=True).all(), on="case_id", how="left")
+        .with_columns(pl.col("starts", "ends").fill_null([]))
+    )
