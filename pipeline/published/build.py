@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from pathlib import Path
 
 from pipeline.canonical import write_json, write_text
 from pipeline.dataset import read_dataset
-from pipeline.errors import StorageError
 from pipeline.lineage.manifest import file_entries, manifest_document
 from pipeline.lineage.run_signature import counts_of, signature_of
 from pipeline.published.importing import import_run
@@ -19,6 +16,7 @@ from pipeline.reporting.table import write_reports
 from pipeline.scoring.schemes import scheme_named
 from pipeline.scoring.scores import Scores, score_run
 from pipeline.tables.database import connect, export_tables
+from pipeline.tables.folders import folder_beside, replace_folders
 
 _OUTPUTS = ("tables", "reports")
 
@@ -30,30 +28,23 @@ def build_published(source: Path, dataset_path: Path, out: Path, scheme: str = "
         The scores that were written.
 
     Raises:
-        PublishedRunError, DatasetError: an input is broken.
+        PublishedRunError, DatasetError: an input is broken; ``out`` is as it was.
+        ConfigError: there is no such scheme.
         StorageError: ``out`` cannot be written.
     """
     run = open_run(source)
+    chosen = scheme_named(scheme)
     dataset = read_dataset(dataset_path)
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        staging = Path(tempfile.mkdtemp(prefix=".build.", dir=out))
-    except OSError as problem:
-        raise StorageError(f"cannot write {out} ({problem.strerror}); choose another folder") from problem
-    try:
-        with connect() as connection:
-            import_run(connection, run, dataset)
+    with connect() as connection:
+        import_run(connection, run, dataset)
+        scores = score_run(connection, chosen)
+        # Nothing is written before all inputs are known to be good.
+        with folder_beside(out / "tables") as staging:
             export_tables(connection, staging / "tables")
-            scores = score_run(connection, scheme_named(scheme))
-        write_reports(staging / "reports" / "scores", score_reports(scores))
-        write_text(staging / "reports" / "leaderboard.md", leaderboard_markdown(scores))
-        _write_manifest(staging, run, dataset_path, scores)
-        for name in _OUTPUTS:
-            if (out / name).exists():
-                shutil.rmtree(out / name)
-            (staging / name).rename(out / name)
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
+            write_reports(staging / "reports" / "scores", score_reports(scores))
+            write_text(staging / "reports" / "leaderboard.md", leaderboard_markdown(scores))
+            _write_manifest(staging, run, dataset_path, scores)
+            replace_folders(staging, out, _OUTPUTS)
     return scores
 
 

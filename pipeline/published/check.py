@@ -12,11 +12,12 @@ from typing import Any
 from pipeline.errors import PublishedRunError
 from pipeline.jsonl import read_json, read_json_lines
 from pipeline.published.normalised import normalised_records
-from pipeline.published.source import NORMALISED, read_manifest
+from pipeline.published.source import MANIFEST, NORMALISED, RAW_ANSWERS, read_manifest
 from pipeline.tables.database import connect, load_tables
 
 _KEYS = ("stable_key", "participant_id")
 _MISSING = object()
+_SCORES = "reports/scores"
 
 
 class NotRecomputable(StrEnum):
@@ -26,6 +27,7 @@ class NotRecomputable(StrEnum):
     COST_NOT_RECORDED = "the raw files hold no cost"
     PARTICIPANT_NOT_IN_RUN = "a row of a participant that the manifest does not list"
     UNKNOWN_REPORT = "no report of this pipeline"
+    NO_RAW_ANSWERS = "the run kept no raw judge answers"
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,10 @@ class FileCheck:
     differences: list[Difference] = field(default_factory=list)
     not_recomputable: Counter[NotRecomputable] = field(default_factory=Counter)
 
+    def differ(self, pointer: str, published: Any, rebuilt: Any) -> None:
+        missing = rebuilt is _MISSING
+        self.differences.append(Difference(pointer, published, None if missing else rebuilt, missing))
+
 
 def check_published(source: Path, rebuilt: Path) -> list[FileCheck]:
     """Check all JSON reports of ``source`` and, where there are any, its normalised records.
@@ -55,38 +61,62 @@ def check_published(source: Path, rebuilt: Path) -> list[FileCheck]:
     run are allowed, missing ones are differences; numbers must be equal to the last bit.
 
     Raises:
-        PublishedRunError: the source has neither reports nor normalised records, or a rebuilt
-            file is missing.
+        PublishedRunError: the source has neither reports nor normalised records, ``rebuilt`` is of
+            another run, or a file of it is missing.
     """
     manifest = read_manifest(source)
+    can_be_rebuilt = (source / RAW_ANSWERS).is_file()
+    known = _rebuilt_files(rebuilt, manifest.run_id) if can_be_rebuilt else frozenset[str]()
     participants = {participant.participant_id for participant in manifest.participants}
-    checks = [
-        _check_report(path, rebuilt / "reports" / "scores" / path.name, participants)
-        for path in sorted((source / "reports").glob("*.json"))
-    ]
-    if (source / NORMALISED).is_file():
+    checks = []
+    for path in sorted((source / "reports").glob("*.json")):
+        name = f"{_SCORES}/{path.name}"
+        reason = _whole_file_reason(path.name, known=name in known, can_be_rebuilt=can_be_rebuilt)
+        checks.append(_check_report(path, rebuilt / name, participants, reason))
+    if (source / NORMALISED).is_file() and can_be_rebuilt:
         checks.append(_check_normalised(source / NORMALISED, rebuilt))
     if not checks:
         raise PublishedRunError.at(source, f"holds neither reports/*.json nor {NORMALISED}: nothing to check")
     return checks
 
 
-def _check_report(path: Path, rebuilt: Path, participants: set[str]) -> FileCheck:
-    check = FileCheck(path.name)
-    published = read_json(path, PublishedRunError)
-    if reason := _whole_file_reason(path.name, rebuilt):
-        check.not_recomputable[reason] += _count(published)
-        return check
-    _compare(check, "", published, read_json(rebuilt, PublishedRunError), participants)
-    return check
+def _rebuilt_files(rebuilt: Path, run_id: str) -> frozenset[str]:
+    """Paths of the outputs that the rebuilt run's manifest lists."""
+    path = rebuilt / "reports" / MANIFEST
+    document = read_json(path, PublishedRunError)
+    try:
+        built, outputs = document["run_name"], frozenset(entry["path"] for entry in document["outputs"])
+    except (TypeError, KeyError):
+        raise PublishedRunError.at(
+            path, "no manifest of a rebuilt run; run `published build` again"
+        ) from None
+    if built != run_id:
+        raise PublishedRunError.at(
+            path, f"is of run {built!r}, the source of {run_id!r}; run `published build` on this source"
+        )
+    return outputs
 
 
-def _whole_file_reason(name: str, rebuilt: Path) -> NotRecomputable | None:
+def _whole_file_reason(name: str, *, known: bool, can_be_rebuilt: bool) -> NotRecomputable | None:
+    if not can_be_rebuilt:
+        return NotRecomputable.NO_RAW_ANSWERS
     if name.startswith("ASR-"):
         return NotRecomputable.ASR_ATTRIBUTES
     if name in ("cost-summary.json", "cost-by-model.json"):
         return NotRecomputable.COST_NOT_RECORDED
-    return None if rebuilt.is_file() else NotRecomputable.UNKNOWN_REPORT
+    return None if known else NotRecomputable.UNKNOWN_REPORT
+
+
+def _check_report(
+    path: Path, rebuilt: Path, participants: set[str], reason: NotRecomputable | None
+) -> FileCheck:
+    check = FileCheck(path.name)
+    published = read_json(path, PublishedRunError)
+    if reason:
+        check.not_recomputable[reason] += _count(published)
+    else:
+        _compare(check, "", published, read_json(rebuilt, PublishedRunError), participants)
+    return check
 
 
 def _check_normalised(path: Path, rebuilt: Path) -> FileCheck:
@@ -101,39 +131,43 @@ def _check_normalised(path: Path, rebuilt: Path) -> FileCheck:
 
 
 def _compare(check: FileCheck, pointer: str, published: Any, rebuilt: Any, participants: set[str]) -> None:
-    if isinstance(published, dict):
+    if isinstance(published, dict | list) and not published:
+        # Holds no value, but its place has to be there.
+        if type(rebuilt) is not type(published):
+            check.differ(pointer, published, rebuilt)
+    elif isinstance(published, dict):
         for key, value in published.items():
             other = rebuilt.get(key, _MISSING) if isinstance(rebuilt, dict) else _MISSING
             _compare(check, f"{pointer}/{_escaped(key)}", value, other, participants)
     elif isinstance(published, list):
         for place, value, other in _matched(published, rebuilt):
             owner = value.get("participant_id") if isinstance(value, dict) else None
-            if participants and owner is not None and owner not in participants:
+            if participants and isinstance(owner, str) and owner not in participants:
                 check.not_recomputable[NotRecomputable.PARTICIPANT_NOT_IN_RUN] += _count(value)
             else:
                 _compare(check, f"{pointer}/{_escaped(place)}", value, other, participants)
     elif _equal(published, rebuilt):
         check.agree += 1
     else:
-        missing = rebuilt is _MISSING
-        check.differences.append(Difference(pointer, published, None if missing else rebuilt, missing))
+        check.differ(pointer, published, rebuilt)
 
 
 def _matched(published: list[Any], rebuilt: Any) -> Iterator[tuple[str, Any, Any]]:
-    """Pairs of list entries: by key where the entries have one, by position elsewhere."""
+    """Pairs of list entries: by key where each entry has one of its own, by position elsewhere."""
     others = rebuilt if isinstance(rebuilt, list) else []
-    key = next((name for name in _KEYS if published and _all_have(published, name)), None)
+    key = next((name for name in _KEYS if _identified(published, name)), None)
     if key is None:
         for index, value in enumerate(published):
             yield str(index), value, others[index] if index < len(others) else _MISSING
         return
-    by_key = {other[key]: other for other in others if isinstance(other, dict) and key in other}
+    by_key = {str(other[key]): other for other in others if isinstance(other, dict) and key in other}
     for value in published:
-        yield str(value[key]), value, by_key.get(value[key], _MISSING)
+        yield value[key], value, by_key.get(value[key], _MISSING)
 
 
-def _all_have(entries: list[Any], key: str) -> bool:
-    return all(isinstance(entry, dict) and key in entry for entry in entries)
+def _identified(entries: list[Any], key: str) -> bool:
+    names = [entry.get(key) if isinstance(entry, dict) else None for entry in entries]
+    return all(isinstance(name, str) for name in names) and len(set(names)) == len(names)
 
 
 def _equal(published: Any, rebuilt: Any) -> bool:

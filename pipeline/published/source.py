@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
 
 from pipeline.canonical import sha256_file
 from pipeline.errors import PublishedRunError
@@ -25,6 +26,13 @@ class _Camel(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
 
 
+def _distinct(names: list[str]) -> list[str]:
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"names {name!r} twice; names are unique")
+    return names
+
+
 class PublishedParticipant(_Camel):
     """One participant of a published manifest."""
 
@@ -41,8 +49,14 @@ class PublishedManifest(_Camel):
     judge_backend: str = Field(alias="judgeBackend")
     judge_model: str = Field(alias="judgeModelId")
     prompt_set_id: str = Field(alias="judgePromptSetId")
-    languages: list[str] = Field(alias="targetLanguages", min_length=1)
+    languages: Annotated[list[str], AfterValidator(_distinct)] = Field(alias="targetLanguages", min_length=1)
     participants: list[PublishedParticipant] = Field(min_length=1)
+
+    @field_validator("participants")
+    @classmethod
+    def _distinct_participants(cls, participants: list[PublishedParticipant]) -> list[PublishedParticipant]:
+        _distinct([participant.participant_id for participant in participants])
+        return participants
 
 
 @dataclass(frozen=True)
@@ -69,7 +83,9 @@ def read_manifest(folder: Path) -> PublishedManifest:
         PublishedRunError: missing, unreadable, or a needed key is missing.
     """
     path = folder / MANIFEST
-    return validate(PublishedManifest, read_json(path, PublishedRunError), path, PublishedRunError)
+    return validate(
+        PublishedManifest, read_json(path, PublishedRunError), path, PublishedRunError, by_alias=True
+    )
 
 
 def open_run(folder: Path) -> PublishedRun:
