@@ -31,8 +31,13 @@ class SpanLocation:
     places: tuple[Place, ...] = ()
 
 
-def locate(span: str | None, translation: str | None, source: str | None) -> SpanLocation:
+def locate(
+    span: str | None, translation: str | None, source: str | None, source_span: str | None = None
+) -> SpanLocation:
     """Find a judge's quotation.
+
+    ``source_span`` is the JSON form's quotation of the source. It stands in for a ``span`` that is not
+    there, as omissions have none, and is looked for in the source alone.
 
     - ``exact``, ``ambiguous``: verbatim in the translation, at one place or at several. Overlapping places
       count each ("はは" is ambiguous in "ははは"), since any of them can be what the judge meant.
@@ -44,14 +49,20 @@ def locate(span: str | None, translation: str | None, source: str | None) -> Spa
 
     Time is linear in the texts' lengths.
     """
-    if translation is None or not span:
+    if translation is None or not (span or source_span):
         return SpanLocation("not_locatable")
+    if not span:
+        return _in_source(str(source_span), source)
     places = _places(span, translation)
     if places:
         return SpanLocation("exact" if len(places) == 1 else "ambiguous", places)
     places = _normalised_places(span, translation)
     if places:
         return SpanLocation("normalised", places)
+    return _in_source(span, source)
+
+
+def _in_source(span: str, source: str | None) -> SpanLocation:
     places = _places(span, source) if source is not None else ()
     return SpanLocation("in_source", places) if places else SpanLocation("missing")
 

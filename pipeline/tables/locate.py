@@ -21,9 +21,9 @@ ORDER BY cell_id, repeat, error_index
 _DISTINCT_CASES = """
 CREATE TEMP TABLE distinct_spans AS
 SELECT
-    row_number() OVER () - 1 AS case_id, span, translation, source_text
+    row_number() OVER () - 1 AS case_id, span, translation, source_text, source_span
 FROM (
-    SELECT DISTINCT span, translation, source_text
+    SELECT DISTINCT span, translation, source_text, source_span
     FROM judgments
     JOIN annotation_errors USING (annotation_id)
     JOIN cells USING (cell_id)
@@ -33,7 +33,7 @@ CREATE TEMP TABLE located_spans (case_id BIGINT, location VARCHAR, starts INTEGE
 """
 
 _BATCH_OF_CASES = """
-SELECT case_id, span, translation, source_text
+SELECT case_id, span, translation, source_text, source_span
 FROM distinct_spans
 WHERE case_id >= ? AND case_id < ?
 ORDER BY case_id
@@ -48,6 +48,7 @@ JOIN cells USING (cell_id)
 JOIN items USING (item_index)
 JOIN distinct_spans AS cases
     ON annotation_errors.span IS NOT DISTINCT FROM cases.span
+    AND annotation_errors.source_span IS NOT DISTINCT FROM cases.source_span
     AND cells.translation IS NOT DISTINCT FROM cases.translation
     AND items.source_text = cases.source_text
 JOIN located_spans USING (case_id)
@@ -65,7 +66,7 @@ def insert_spans(connection: duckdb.DuckDBPyConnection) -> None:
     low = 0
     while rows := connection.execute(_BATCH_OF_CASES, [low, low + BATCH]).fetchall():
         low += BATCH
-        located = [locate(span, translation, source) for _, span, translation, source in rows]
+        located = [locate(*texts) for _, *texts in rows]
         frame = _frame([row[0] for row in rows], located)
         insert_frame(connection, "located_spans", frame, order_by="case_id")
     connection.execute(_WITH_TRANSLATION)

@@ -14,7 +14,8 @@ JOIN participants USING (participant_index);
 -- One row per (cell, repeat) that was judged, with the answer as it was read.
 CREATE VIEW judgment_list AS
 SELECT
-    cell_id, repeat, item_id, language, participant_id, annotations.status, reason,
+    cell_id, repeat, item_id, language, participant_id, context_expectation, primary_phenomenon,
+    annotations.status, reason,
     context_behavior, repairs, contradictory_section, text AS answer, finish_reason
 FROM judgments
 JOIN cell_list USING (cell_id)

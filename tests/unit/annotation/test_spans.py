@@ -101,3 +101,18 @@ LARGE = {
 @pytest.mark.parametrize(("span", "translation", "count"), LARGE.values(), ids=LARGE)
 def test_large_texts(span: str, translation: str, count: int) -> None:
     assert len(locate(span, translation, translation[::-1]).places) == count
+
+
+@pytest.mark.parametrize(
+    ("span", "source_span", "expected"),
+    [
+        (None, "늦게", SpanLocation("in_source", ((3, 5),))),  # an omission quotes the source alone
+        (None, "late", SpanLocation("missing")),  # the translation holds it, but the source does not
+        (None, None, SpanLocation("not_locatable")),
+        ("late", "늦게", SpanLocation("exact", ((10, 14),))),  # a quotation of the translation comes first
+    ],
+)
+def test_source_span_stands_in_for_a_span_that_is_not_there(
+    span: str | None, source_span: str | None, expected: SpanLocation
+) -> None:
+    assert locate(span, "I came in late.", "오늘 늦게 왔어", source_span) == expected
