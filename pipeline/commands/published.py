@@ -9,6 +9,7 @@ import click
 from pipeline.errors import CheckFailed, one_line
 
 _SHOWN = 10
+_WIDTH = 200
 
 
 @click.group()
@@ -51,8 +52,8 @@ def check_command(source: Path, rebuilt: Path) -> None:
         for reason, count in sorted(check.not_recomputable.items()):
             click.echo(f"    {count} not recomputable: {reason.value}")
         for difference in check.differences[:_SHOWN]:
-            found = "missing" if difference.missing else repr(difference.regenerated)
-            click.echo(one_line(f"{difference.pointer}: published {difference.published!r}, rebuilt {found}"))
+            pair = f"published {_short(difference.published)}, rebuilt {_short(difference.regenerated)}"
+            click.echo(one_line(f"{difference.pointer}: {pair}"))
         if len(check.differences) > _SHOWN:
             click.echo(f"    and {len(check.differences) - _SHOWN} more")
     agree = sum(check.agree for check in checks)
@@ -62,3 +63,8 @@ def check_command(source: Path, rebuilt: Path) -> None:
     click.echo(f"{agree} of {total} values agree, {differ} differ, {lost} not recomputable")
     if differ:
         raise CheckFailed(f"{differ} published values differ from the rebuilt ones; see the lines above")
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= _WIDTH else f"{text[:_WIDTH]}..."

@@ -23,7 +23,8 @@ def sql(query: str, form: str, tables: Path) -> None:
     """Run a read-only SQL QUERY on the tables and on the views cell_list, judgment_list, error_list."""
     from pipeline.tables.query import run_query
 
-    click.echo(run_query(tables, query, form), nl=False)
+    # color: click would take escape sequences that stand in the data out of a file.
+    click.echo(run_query(tables, query, form), nl=False, color=True)
 
 
 @click.group()

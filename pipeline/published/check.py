@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from enum import StrEnum
+from enum import Enum, StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,18 @@ from pipeline.published.source import MANIFEST, NORMALISED, RAW_ANSWERS, read_ma
 from pipeline.tables.database import connect, load_tables
 
 _KEYS = ("stable_key", "participant_id")
-_MISSING = object()
+
+
+class Missing(Enum):
+    """What stands for a value that is not there."""
+
+    MISSING = "missing"
+
+    def __repr__(self) -> str:
+        return self.value
+
+
+_MISSING = Missing.MISSING
 _SCORES = "reports/scores"
 
 
@@ -32,12 +43,11 @@ class NotRecomputable(StrEnum):
 
 @dataclass(frozen=True)
 class Difference:
-    """A published value and what was regenerated in its place (``None`` with ``missing``)."""
+    """A published value and what was regenerated in its place; either may be ``Missing.MISSING``."""
 
     pointer: str
     published: Any
     regenerated: Any
-    missing: bool
 
 
 @dataclass
@@ -48,10 +58,6 @@ class FileCheck:
     agree: int = 0
     differences: list[Difference] = field(default_factory=list)
     not_recomputable: Counter[NotRecomputable] = field(default_factory=Counter)
-
-    def differ(self, pointer: str, published: Any, rebuilt: Any) -> None:
-        missing = rebuilt is _MISSING
-        self.differences.append(Difference(pointer, published, None if missing else rebuilt, missing))
 
 
 def check_published(source: Path, rebuilt: Path) -> list[FileCheck]:
@@ -131,10 +137,9 @@ def _check_normalised(path: Path, rebuilt: Path) -> FileCheck:
 
 
 def _compare(check: FileCheck, pointer: str, published: Any, rebuilt: Any, participants: set[str]) -> None:
-    if isinstance(published, dict | list) and not published:
-        # Holds no value, but its place has to be there.
-        if type(rebuilt) is not type(published):
-            check.differ(pointer, published, rebuilt)
+    if (published == {} or published == []) and type(rebuilt) is not type(published):
+        # It holds no value, but its place has to be there.
+        check.differences.append(Difference(pointer, published, rebuilt))
     elif isinstance(published, dict):
         for key, value in published.items():
             other = rebuilt.get(key, _MISSING) if isinstance(rebuilt, dict) else _MISSING
@@ -149,16 +154,23 @@ def _compare(check: FileCheck, pointer: str, published: Any, rebuilt: Any, parti
     elif _equal(published, rebuilt):
         check.agree += 1
     else:
-        check.differ(pointer, published, rebuilt)
+        check.differences.append(Difference(pointer, published, rebuilt))
 
 
 def _matched(published: list[Any], rebuilt: Any) -> Iterator[tuple[str, Any, Any]]:
-    """Pairs of list entries: by key where each entry has one of its own, by position elsewhere."""
+    """Pairs of list entries: by key where each entry has one of its own, by position elsewhere.
+
+    By position, entries that the published list does not have come, too: it is another list then.
+    """
     others = rebuilt if isinstance(rebuilt, list) else []
     key = next((name for name in _KEYS if _identified(published, name)), None)
     if key is None:
-        for index, value in enumerate(published):
-            yield str(index), value, others[index] if index < len(others) else _MISSING
+        for index in range(max(len(published), len(others))):
+            yield (
+                str(index),
+                published[index] if index < len(published) else _MISSING,
+                others[index] if index < len(others) else _MISSING,
+            )
         return
     by_key = {str(other[key]): other for other in others if isinstance(other, dict) and key in other}
     for value in published:
@@ -167,7 +179,7 @@ def _matched(published: list[Any], rebuilt: Any) -> Iterator[tuple[str, Any, Any
 
 def _identified(entries: list[Any], key: str) -> bool:
     names = [entry.get(key) if isinstance(entry, dict) else None for entry in entries]
-    return all(isinstance(name, str) for name in names) and len(set(names)) == len(names)
+    return bool(names) and all(isinstance(name, str) for name in names) and len(set(names)) == len(names)
 
 
 def _equal(published: Any, rebuilt: Any) -> bool:
