@@ -10,8 +10,9 @@ from pipeline.lineage.signature import UNRECORDED
 from pipeline.published.failures import stage_failures
 from pipeline.published.lines import ANSWERS, TRANSLATED, stage_lines
 from pipeline.published.source import TRANSLATION_FAILURES, PublishedRun
-from pipeline.tables.build import ParticipantRow, RunFacts, build, create_staging, insert_design
+from pipeline.tables.build import ParticipantRow, build, create_staging, insert_design
 from pipeline.tables.database import create_schema
+from pipeline.tables.facts import RunFacts
 
 
 def import_run(connection: duckdb.DuckDBPyConnection, run: PublishedRun, dataset: Dataset) -> None:

@@ -13,31 +13,13 @@ from pipeline.scoring.leaderboards import MeanRow, mean_rows, normalised_macro_m
 from pipeline.scoring.penalties import compute_penalties
 from pipeline.scoring.schemes import Scheme
 from pipeline.scoring.status import RunStatus, run_status
+from pipeline.tables.facts import RunFacts
 
 _RUN = "SELECT * EXCLUDE (only_row) FROM run"
 _PARTICIPANTS = (
     "SELECT participant_id, display_name, provider, model FROM participants ORDER BY participant_index"
 )
 _LANGUAGES = "SELECT language FROM languages ORDER BY language_index"
-
-
-@dataclass(frozen=True)
-class RunRow:
-    """Table ``run``."""
-
-    run_id: str
-    run_name: str
-    dataset_fingerprint: str
-    dataset_sha256: str
-    prompt_set_id: str
-    prompt_set_sha256: str | None
-    judge_profile: str | None
-    judge_backend: str
-    judge_model: str
-    reasoning_effort: str
-    repeats: int
-    parser_mode: str
-    annotation_form: str
 
 
 @dataclass(frozen=True)
@@ -54,7 +36,7 @@ class ScoredParticipant:
 class Scores:
     """The numbers of a run under one scheme. ``means`` slices on demand."""
 
-    run: RunRow
+    run: RunFacts
     scheme: str
     languages: tuple[str, ...]
     participants: tuple[ScoredParticipant, ...]
@@ -96,7 +78,7 @@ def score_run(connection: duckdb.DuckDBPyConnection, scheme: Scheme) -> Scores:
     if run is None:
         raise ValueError("table run is empty")
     return Scores(
-        run=RunRow(*run),
+        run=RunFacts(*run),
         scheme=scheme.name,
         languages=tuple(row[0] for row in connection.execute(_LANGUAGES).fetchall()),
         participants=tuple(ScoredParticipant(*row) for row in connection.execute(_PARTICIPANTS).fetchall()),

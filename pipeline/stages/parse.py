@@ -14,8 +14,9 @@ from pipeline.dataset import Dataset, read_dataset
 from pipeline.errors import InputError, one_line
 from pipeline.layout import CELLS, PARAMS, PARTICIPANTS, REQUESTS, RESPONSES, TABLES
 from pipeline.prompts import read_prompt_set
-from pipeline.tables.build import ParticipantRow, RunFacts, build, create_staging, insert_design
+from pipeline.tables.build import ParticipantRow, build, create_staging, insert_design
 from pipeline.tables.database import connect, create_schema, export_tables
+from pipeline.tables.facts import RunFacts
 from pipeline.tables.frames import insert_frame
 
 _STAGE_CELLS = "INSERT INTO staged_cells BY NAME SELECT * FROM read_parquet(?)"

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Literal
 
 import duckdb
 import polars as pl
@@ -18,27 +17,9 @@ from pipeline.dataset import Dataset
 from pipeline.errors import PipelineError
 from pipeline.tables.annotate import insert_annotations
 from pipeline.tables.database import sql_file
+from pipeline.tables.facts import RunFacts
 from pipeline.tables.frames import insert_frame
 from pipeline.tables.locate import insert_spans
-
-
-@dataclass(frozen=True)
-class RunFacts:
-    """The one row of table ``run``; ``None`` where an imported run recorded nothing."""
-
-    run_id: str
-    run_name: str
-    dataset_fingerprint: str
-    dataset_sha256: str
-    prompt_set_id: str
-    prompt_set_sha256: str | None
-    judge_profile: str | None
-    judge_backend: str
-    judge_model: str
-    reasoning_effort: str
-    repeats: int
-    parser_mode: Literal["strict", "lenient"]
-    annotation_form: Literal["text", "json"]
 
 
 @dataclass(frozen=True)

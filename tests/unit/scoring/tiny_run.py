@@ -12,8 +12,9 @@ import polars as pl
 from pipeline.dataset import Dataset, Item, Turn
 from pipeline.scoring.schemes import scheme_named
 from pipeline.scoring.scores import Scores, score_run
-from pipeline.tables.build import ParticipantRow, RunFacts, build, create_staging, insert_design
+from pipeline.tables.build import ParticipantRow, build, create_staging, insert_design
 from pipeline.tables.database import connect, create_schema
+from pipeline.tables.facts import RunFacts
 from pipeline.tables.frames import insert_frame
 
 _POLARS = {"VARCHAR": pl.String, "INTEGER": pl.Int32, "BIGINT": pl.Int64, "BOOLEAN": pl.Boolean}
