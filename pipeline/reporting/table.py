@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.canonical import write_json, write_text
-
-# What OWASP's page on CSV injection lists, with the full-width forms that spreadsheets take for them.
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+from pipeline.csv_text import csv_text
 
 
 @dataclass(frozen=True)
@@ -32,27 +30,3 @@ def write_reports(folder: Path, reports: list[Report]) -> None:
     for path in folder.iterdir():
         if path.suffix in (".json", ".csv") and path.name not in wanted:
             path.unlink()
-
-
-def csv_text(columns: tuple[str, ...], rows: list[tuple[Any, ...]]) -> str:
-    """CSV with ``\\n`` line ends; a text that a spreadsheet would run as a formula gets a ``'`` before it.
-
-    Fields are quoted where RFC 4180 asks for it. Python's own writer leaves a lone carriage return
-    bare or quotes it, depending on Python's version.
-    """
-    lines = (",".join(map(_field, line)) for line in (columns, *rows))
-    # A line of one empty field would be a blank line, which readers skip.
-    return "".join((line or '""') + "\n" for line in lines)
-
-
-def _field(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    text = str(value)
-    if isinstance(value, str) and text.startswith(_FORMULA_STARTS):
-        text = f"'{text}"
-    if any(character in text for character in ',"\r\n'):
-        return '"' + text.replace('"', '""') + '"'
-    return text

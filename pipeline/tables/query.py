@@ -14,6 +14,7 @@ from typing import Any
 import duckdb
 
 from pipeline.canonical import json_line
+from pipeline.csv_text import csv_text
 from pipeline.errors import QueryError, StorageError, one_line
 from pipeline.tables.database import connect, load_tables
 from pipeline.tables.folders import folder_beside
@@ -80,8 +81,6 @@ def _check_statement(connection: duckdb.DuckDBPyConnection, query: str) -> None:
 
 
 def _as_csv(columns: list[str], rows: list[tuple[Any, ...]]) -> str:
-    from pipeline.reporting.table import csv_text
-
     return csv_text(tuple(columns), [tuple(map(_flat, row)) for row in rows])
 
 

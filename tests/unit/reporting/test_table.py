@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from pipeline.reporting.table import Report, csv_text, write_reports
+from pipeline.csv_text import csv_text
+from pipeline.reporting.table import Report, write_reports
 
 # value, the field as it stands in the file
 FIELDS = [
