@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -120,8 +121,13 @@ def test_experiments_change_what_they_say(reproduced: Path) -> None:
     shown = run((*DVC, "exp", "show", "--csv", "--only-changed"), reproduced)
     assert "capped" in shown
     assert "gemba-upstream" in shown
-    run((*DVC, "exp", "run", "--name", "wmt", "-S", "scoring.scheme=wmt-mqm"), reproduced)
-    assert "scheme: wmt-mqm" in (reproduced / "params.yaml").read_text(encoding="utf-8")
+    run((*DVC, "exp", "run", "--name", "json", "-S", "judge.profile=qwen2.5-coder-1.5b-json"), reproduced)
+    assert "profile: qwen2.5-coder-1.5b-json" in (reproduced / "params.yaml").read_text(encoding="utf-8")
+    metrics = json.loads((reproduced / "reports" / "metrics.json").read_text(encoding="utf-8"))
+    quoted = re.search(r"untranslated, a mean penalty of ([0-9.]+)", (ROOT / "README.md").read_text("utf-8"))
+    assert quoted is not None
+    assert f"{metrics['copy-source']['mean_penalty']:.3f}" == quoted[1]
+    assert "copy-source.mean_penalty" in run((*DVC, "metrics", "diff"), reproduced)
     run(("git", "checkout", "--quiet", "."), reproduced)
 
 
