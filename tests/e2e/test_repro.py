@@ -141,7 +141,7 @@ def test_queued_experiment(tmp_path: Path) -> None:
     run((*DVC, "queue", "start", "--jobs", "1"), project)
     run((*DVC, "queue", "logs", "queued", "--follow"), project)
     assert "queued" in run((*DVC, "exp", "list", "--name-only"), project)
-    run((*DVC, "queue", "stop", "--wait"), project)
+    run((*DVC, "queue", "stop"), project)
 
 
 def test_answer_that_is_missing_stops_the_run(tmp_path: Path) -> None:
