@@ -15,7 +15,7 @@ from pipeline.errors import InputError, one_line
 from pipeline.layout import CELLS, PARAMS, PARTICIPANTS, REQUESTS, RESPONSES, TABLES
 from pipeline.prompts import read_prompt_set
 from pipeline.tables.build import ParticipantRow, build, create_staging, insert_design
-from pipeline.tables.database import connect, create_schema, export_tables
+from pipeline.tables.database import connect, create_schema, export_tables, literal_path
 from pipeline.tables.facts import RunFacts
 from pipeline.tables.frames import insert_frame
 
@@ -117,7 +117,7 @@ def _facts(root: Path, params: Params, dataset: Dataset) -> RunFacts:
 
 def _stage_cells(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     try:
-        connection.execute(_STAGE_CELLS, [str(path)])
+        connection.execute(_STAGE_CELLS, [literal_path(path)])
     except duckdb.Error as problem:
         raise InputError.at(
             CELLS, f"cannot be read ({one_line(str(problem))[:200]}); run `dvc repro --force render`"
