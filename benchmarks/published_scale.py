@@ -79,6 +79,10 @@ def main() -> None:
     parser.add_argument("--cells", type=int, nargs="+", default=[7_776, 100_000, 1_000_000])
     parser.add_argument("--distinct", action="store_true", help="make every answer text different")
     arguments = parser.parse_args()
+    if not (arguments.published / "2026-08-high-judge" / "judge-raw.jsonl").is_file():
+        raise SystemExit(
+            f"{arguments.published} holds no 2026-08-high-judge run; name the folder by --published"
+        )
     print(f"{'cells':>10} {'seconds':>8} {'peak GB':>8} {'x first':>8}   texts "
           f"{'all distinct' if arguments.distinct else 'as published'}")  # fmt: skip
     first = None

@@ -35,9 +35,11 @@ class LazyGroup(click.Group):
     """A group that knows its commands by name and imports one when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
+        """All names, in the order of ``COMMANDS``."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return the command of that name, None if there is none."""
         if cmd_name not in COMMANDS:
             return None
         module, function = COMMANDS[cmd_name][0].split(":")
@@ -45,6 +47,7 @@ class LazyGroup(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands from ``COMMANDS``, importing none."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
 

@@ -18,7 +18,8 @@ from pipeline.jsonl import decode, has_surrogate, read_bytes
 from pipeline.validation import StrictModel, secret_error, validate
 
 LANGUAGE_LABELS = {"en": "English", "ja": "Japanese", "zh-Hans": "Simplified Chinese"}
-# Render depends on this folder and on these two in dvc.yaml, so what a run reads stands in them.
+# Render depends on these folders in dvc.yaml, so what a run reads stands in them.
+DATASETS_ROOT = "data/datasets"
 TRANSLATIONS_ROOT = "data/translations"
 PROMPT_SET_ROOTS = ("data/judge-prompts", "experiments/2026-04-gemini-context-v2-archived/judge-prompts")
 PROFILE_FOLDER = Path("experiments/judges")
@@ -40,6 +41,12 @@ def _language(tag: str) -> str:
 def _relative(path: str) -> str:
     if not path or not path.isprintable() or path.startswith("/") or "\\" in path or ".." in path.split("/"):
         raise ValueError("must be a path inside the project, written with '/'")
+    return path
+
+
+def _dataset_file(path: str) -> str:
+    if not Path(_relative(path)).is_relative_to(DATASETS_ROOT):
+        raise ValueError(f"must be a file inside {DATASETS_ROOT}/")
     return path
 
 
@@ -111,7 +118,7 @@ class Params(StrictModel):
     """The whole of ``params.yaml``."""
 
     run_name: Identifier
-    dataset: ProjectPath
+    dataset: Annotated[str, AfterValidator(_dataset_file)]
     languages: Annotated[list[Language], Field(min_length=1), AfterValidator(_unique)]
     participants: Annotated[list[Identifier], Field(min_length=1), AfterValidator(_unique)]
     judge: JudgeParams

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 PARAMS = Path("params.yaml")
+DATASETS = Path("data/datasets")
 PARTICIPANTS = Path("data/participants.yaml")
 TRANSLATIONS = Path("data/translations")
 RECORDED = Path("data/recorded")

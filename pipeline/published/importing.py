@@ -51,6 +51,7 @@ def _facts(run: PublishedRun, dataset: Dataset) -> RunFacts:
         prompt_set_id=manifest.prompt_set_id,
         prompt_set_sha256=None,
         judge_profile=None,
+        judge_description="",
         judge_backend=manifest.judge_backend,
         judge_model=manifest.judge_model,
         reasoning_effort=UNRECORDED,

@@ -69,6 +69,7 @@ class PublishedRun:
 
     @property
     def has_translations(self) -> bool:
+        """Whether the run kept its translations."""
         return TRANSLATIONS in self.files
 
     def path(self, name: str) -> Path:

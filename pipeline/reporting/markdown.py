@@ -22,6 +22,7 @@ def leaderboard_markdown(scores: Scores) -> str:
         f"Mean cell penalty; lower is better. Judge backend `{_code(run.judge_backend)}`, "
         f"model `{_code(run.judge_model)}`, reasoning effort {_text(run.reasoning_effort)}, "
         f"scoring scheme `{scores.scheme}`.",
+        *([f"Judge: {_text(run.judge_description)}."] if run.judge_description else []),
         f"`{_code(signature.short())}`",
         "## Overall",
         _overall(scores),

@@ -8,7 +8,11 @@ from pipeline.scoring.scores import Scores
 
 
 def metrics_document(scores: Scores) -> dict[str, Any]:
-    """Mean penalty, common-cell mean, coverage and missed-context rate by participant id."""
+    """Mean penalty, common-cell mean, coverage and missed-context rate by participant id.
+
+    Means are in penalty points, coverage and rate are shares from 0 to 1; ``None`` where there is no
+    ok cell to take them over.
+    """
     common = {row.participant_index: row.mean_penalty for row in scores.means(common=True)}
     return {
         scores.participants[row.participant_index].participant_id: {

@@ -63,7 +63,10 @@ def mean_rows(
 
 
 def mean(tenths: int, verdicts: int) -> float | None:
-    """Mean penalty of ``verdicts`` whose penalties sum to ``tenths`` tenths, correctly rounded."""
+    """Mean penalty, in penalty points, of ``verdicts`` that sum to ``tenths`` tenths of a point.
+
+    Python divides integers correctly rounded, so the result is the double nearest to the exact mean.
+    """
     return tenths / (10 * verdicts) if verdicts else None
 
 
@@ -72,7 +75,9 @@ def normalised_macro_means(
 ) -> list[float | None]:
     """Mean over languages of (mean penalty - best) / (worst - best), per participant.
 
-    Within a language where all are equal the value is 0. Floats are added in language order.
+    A share of the distance from the best (0) to the worst (1) participant, without a unit. Within a
+    language where all are equal the value is 0. Floats are added in language order, then divided by the
+    number of languages: the benchmark's published ``normalized_macro_mean_penalty``.
     ``None`` where a participant has no mean in some language.
     """
     means = {(row.key[0], row.participant_index): row.mean_penalty for row in by_language}

@@ -72,7 +72,15 @@ class Scores:
 
 
 def score_run(connection: duckdb.DuckDBPyConnection, scheme: Scheme) -> Scores:
-    """Compute all scores of the run whose tables are loaded in ``connection``."""
+    """Compute all scores of the run whose tables are loaded in ``connection``.
+
+    Creates the temporary tables of ``penalties.sql`` there. Penalties are in points (minor 1, major 5,
+    critical 25 under ``context-v1``), rates are shares from 0 to 1, costs are in nano-dollars; the
+    formulas stand in docs/methodology.md.
+
+    Raises:
+        ValueError: table ``run`` is empty.
+    """
     sums = compute_penalties(connection, scheme)
     run = connection.execute(_RUN).fetchone()
     if run is None:

@@ -71,6 +71,7 @@ class RunStatus:
 
     @property
     def benchmark_valid(self) -> bool:
+        """Whether every expected cell is ok."""
         return self.total() == self.total("ok")
 
 

@@ -106,6 +106,7 @@ def _facts(root: Path, params: Params, dataset: Dataset) -> RunFacts:
         prompt_set_id=prompt_set.manifest.id,
         prompt_set_sha256=prompt_set.sha256,
         judge_profile=params.judge.profile,
+        judge_description=profile.description,
         judge_backend=profile.backend,
         judge_model=profile.request.model,
         reasoning_effort=profile.request.reasoning_effort or "default",

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from pipeline.canonical import sha256_file, write_json
-from pipeline.config import PROFILE_FOLDER, PROMPT_SET_ROOTS, Params, read_params, read_profile
+from pipeline.config import PROFILE_FOLDER, PROMPT_SET_ROOTS, read_params, read_profile
 from pipeline.layout import (
     CELLS,
+    DATASETS,
     LEADERBOARD,
     MANIFEST,
     METRICS,
@@ -30,7 +31,7 @@ from pipeline.tables.database import connect, load_tables
 OUTPUTS = (CELLS.parent, RESPONSES.parent, TABLES, SCORES, METRICS, LEADERBOARD)
 
 
-def inputs(params: Params) -> tuple[Path, ...]:
+def inputs() -> tuple[Path, ...]:
     """What the run was made from: the dependencies of this stage in ``dvc.yaml`` that no stage makes."""
     return (
         PARAMS,
@@ -39,8 +40,8 @@ def inputs(params: Params) -> tuple[Path, ...]:
         RECORDED,
         REQUIREMENTS,
         Path("pipeline"),
-        Path(params.dataset),
-        PROFILE_FOLDER / f"{params.judge.profile}.yaml",
+        DATASETS,
+        PROFILE_FOLDER,
         *map(Path, PROMPT_SET_ROOTS),
     )
 
@@ -60,7 +61,7 @@ def run(root: Path) -> str:
     document = manifest_document(
         signature=signature,
         run_name=params.run_name,
-        inputs=file_entries(root, inputs(params)),
+        inputs=file_entries(root, inputs()),
         outputs=file_entries(root, OUTPUTS),
         parameters=params.model_dump(mode="json"),
         profile=profile.model_dump(mode="json"),

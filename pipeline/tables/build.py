@@ -115,8 +115,8 @@ _INSERT_RUN = """
 INSERT INTO run
 SELECT
     1, $run_id, $run_name, $dataset_fingerprint, $dataset_sha256, $prompt_set_id, $prompt_set_sha256,
-    $judge_profile, $judge_backend, $judge_model, $reasoning_effort, $repeats, $parser_mode,
-    $annotation_form
+    $judge_profile, $judge_description, $judge_backend, $judge_model, $reasoning_effort, $repeats,
+    $parser_mode, $annotation_form
 """
 
 _WRONG_REPEATS = """

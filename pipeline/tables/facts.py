@@ -17,6 +17,7 @@ class RunFacts:
     prompt_set_id: str
     prompt_set_sha256: str | None
     judge_profile: str | None
+    judge_description: str
     judge_backend: str
     judge_model: str
     reasoning_effort: str

@@ -9,6 +9,7 @@ CREATE TABLE run (
     prompt_set_id VARCHAR NOT NULL,
     prompt_set_sha256 VARCHAR,            -- null: the run did not record it
     judge_profile VARCHAR,                -- null: imported runs have none
+    judge_description VARCHAR NOT NULL,   -- what the profile says of the judge; '' if nothing
     judge_backend VARCHAR NOT NULL,
     judge_model VARCHAR NOT NULL,
     reasoning_effort VARCHAR NOT NULL,    -- 'default', an effort, or 'unrecorded'

@@ -12,7 +12,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from pipeline import vocabulary
-from pipeline.config import PROMPT_SET_ROOTS, TRANSLATIONS_ROOT, Params, read_params
+from pipeline.config import PROMPT_SET_ROOTS, TRANSLATIONS_ROOT, Params
 from pipeline.stages import seal
 
 ROOT = Path(__file__).parents[2]
@@ -142,7 +142,7 @@ def test_data_that_configuration_may_name_is_a_dependency() -> None:
 def test_seal_lists_its_dependencies_and_the_outputs_before_it() -> None:
     made = [out for stage in NAMES[:-1] for out in paths(stage, "outs", "metrics")]
     assert [path.as_posix() for path in seal.OUTPUTS] == made
-    inputs = [path.as_posix() for path in seal.inputs(read_params(ROOT / "params.yaml"))]
+    inputs = [path.as_posix() for path in seal.inputs()]
     assert len(inputs) == len(set(inputs))
     assert set(inputs) == set(paths("seal", "deps")) - set(made)
     assert set(made) <= set(paths("seal", "deps"))

@@ -151,6 +151,7 @@ class TinyRun:
             prompt_set_id="prompts",
             prompt_set_sha256=None,
             judge_profile=None,
+            judge_description="",
             judge_backend="backend",
             judge_model=self.judge_model,
             reasoning_effort="default",
