@@ -19,7 +19,7 @@ COMMANDS = {
     "judge": ("pipeline.commands.stages:judge", "Stage: an answer for every request."),
     "parse": ("pipeline.commands.stages:parse", "Stage: answers into tables."),
     "score": ("pipeline.commands.stages:score", "Stage: tables into score reports."),
-    "report": ("pipeline.commands.stages:report", "Stage: score reports into pages for people."),
+    "report": ("pipeline.commands.stages:report", "Stage: tables into the leaderboard for people."),
     "seal": ("pipeline.commands.stages:seal", "Stage: the manifest over everything."),
     "record": ("pipeline.commands.record:record", "Keep this run's answers in data/recorded/."),
     "requests": ("pipeline.commands.requests:requests", "Look at judge requests."),

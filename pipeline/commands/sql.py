@@ -6,19 +6,21 @@ from pathlib import Path
 
 import click
 
-
-@click.command()
-@click.argument("query")
-@click.option(
-    "--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True
-)
-@click.option(
+_TABLES = click.option(
     "--tables",
     type=click.Path(path_type=Path),
     default=Path("data/tables"),
     show_default=True,
     help="Folder of exported tables.",
 )
+
+
+@click.command()
+@click.argument("query")
+@click.option(
+    "--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True
+)
+@_TABLES
 def sql(query: str, form: str, tables: Path) -> None:
     """Run a read-only SQL QUERY on the tables and on the views cell_list, judgment_list, error_list."""
     from pipeline.tables.query import run_query
@@ -33,13 +35,7 @@ def db() -> None:
 
 
 @db.command("build")
-@click.option(
-    "--tables",
-    type=click.Path(path_type=Path),
-    default=Path("data/tables"),
-    show_default=True,
-    help="Folder of exported tables.",
-)
+@_TABLES
 @click.option(
     "--out",
     type=click.Path(path_type=Path),

@@ -26,6 +26,8 @@ def leaderboard_markdown(scores: Scores) -> str:
         f"`{_code(signature.short())}`",
         "## Overall",
         _overall(scores),
+        "Ranked by the mean over a participant's own ok cells; equal means share a rank, and with incomplete "
+        "coverage the common cells are the fair comparison. "
         "Coverage is validly judged of expected cells. Common-cell means are over the "
         f"{scores.status.common_cells} (item, language) pairs that are validly judged for every participant. "
         "Missed is the share of `missed_required_context` where the item needs its context; misused the "
@@ -44,7 +46,8 @@ def leaderboard_markdown(scores: Scores) -> str:
 def _overall(scores: Scores) -> str:
     common = {row.participant_index: row for row in scores.means(common=True)}
     rows = []
-    for rank, row in enumerate(_best_first(scores.means()), start=1):
+    means = scores.means()
+    for row in _best_first(means):
         index = row.participant_index
         severities = [
             sum(
@@ -56,7 +59,7 @@ def _overall(scores: Scores) -> str:
         ]
         rows.append(
             [
-                str(rank),
+                _rank(row, means),
                 _text(scores.participants[index].display_name),
                 _number(row.mean_penalty),
                 _number(common[index].mean_penalty),
@@ -80,6 +83,13 @@ def _overall(scores: Scores) -> str:
         rows,
         numeric_from=2,
     )
+
+
+def _rank(row: MeanRow, means: Sequence[MeanRow]) -> str:
+    """One more than the participants with a lower mean: equal means share a rank. None without a mean."""
+    if row.mean_penalty is None:
+        return "-"
+    return str(1 + sum(m.mean_penalty is not None and m.mean_penalty < row.mean_penalty for m in means))
 
 
 def _sliced(scores: Scores, means: Sequence[MeanRow], keys: Sequence[str]) -> str:

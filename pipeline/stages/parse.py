@@ -91,7 +91,7 @@ def _facts(root: Path, params: Params, dataset: Dataset) -> RunFacts:
             "languages": params.languages,
             "participants": params.participants,
             "repeats": params.judge.repeats,
-            "seed": params.seed,
+            "seed": params.seed if profile.request.send_seed else None,
             "parser_mode": params.parser.mode,
             "cells": sha256_file(root / CELLS),
             "requests": sha256_file(root / REQUESTS),

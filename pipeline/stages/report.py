@@ -1,4 +1,4 @@
-"""Stage ``report``: scores into pages for people."""
+"""Stage ``report``: tables into the leaderboard for people."""
 
 from __future__ import annotations
 

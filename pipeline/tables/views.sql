@@ -16,7 +16,8 @@ CREATE VIEW judgment_list AS
 SELECT
     cell_id, repeat, item_id, language, participant_id, context_expectation, primary_phenomenon,
     annotations.status, reason,
-    context_behavior, repairs, contradictory_section, text AS answer, finish_reason
+    context_behavior, repairs, contradictory_section, text AS answer, finish_reason,
+    source_text, translation, request_hash
 FROM judgments
 JOIN cell_list USING (cell_id)
 JOIN annotations USING (annotation_id);

@@ -60,7 +60,7 @@ def test_the_numbers() -> None:
     assert (
         "| 1 | better | 0.000 | n/a | 1/1 | 0 / 0 / 0 | 0.0 % | n/a |\n"
         "| 2 | worse | 7.000 | n/a | 1/1 | 0 / 1 / 2 | 100.0 % | n/a |\n"
-        "| 3 | none | n/a | n/a | 0/1 | 0 / 0 / 0 | n/a | n/a |\n"
+        "| - | none | n/a | n/a | 0/1 | 0 / 0 / 0 | n/a | n/a |\n"
     ) in text
     assert "| better | 0.000 (1) |" in text
     assert "- Benchmark valid: **no**. Expected cells 3; ok 2; judge failed 0; translation failed 0; " in text
