@@ -6,12 +6,16 @@ Commands are imported only when they are called, so that ``--help`` stays fast.
 from __future__ import annotations
 
 import importlib
+import io
+import os
 import sys
 
 import click
 
 from pipeline import __version__
-from pipeline.errors import PipelineError
+from pipeline.errors import PipelineError, one_line
+
+_INTERRUPTED = 130  # as shells count an end by Ctrl-C
 
 # command name -> (module:function, one-line help)
 COMMANDS = {
@@ -60,8 +64,35 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line; turn every expected error into one line and its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
-        cli(prog_name="python -m pipeline")
+        code = cli.main(prog_name="python -m pipeline", standalone_mode=False)
+        sys.stdout.flush()
     except PipelineError as error:
-        click.echo(f"error: {error} [exit code {error.exit_code}]", err=True)
-        sys.exit(error.exit_code)
+        code = _failed(str(error), error.exit_code)
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        code = _failed("interrupted; what was written before is whole: run it again to go on", _INTERRUPTED)
+    except ModuleNotFoundError as error:
+        code = _failed(f"{error.name} is missing from this Python; activate .venv (see README)", 1)
+    except BrokenPipeError:
+        code = _silent(1)
+    except OSError as error:
+        where = f" {error.filename}" if error.filename else " the output"
+        code = _silent(_failed(one_line(f"cannot write or read{where} ({error.strerror}); make room"), 1))
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _failed(message: str, code: int) -> int:
+    click.echo(f"error: {message} [exit code {code}]", err=True)
+    return code
+
+
+def _silent(code: int) -> int:
+    """Keep the interpreter from flushing once more into an output that is gone or full."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return code

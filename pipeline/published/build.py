@@ -6,6 +6,8 @@ from pathlib import Path
 
 from pipeline.canonical import write_json, write_text
 from pipeline.dataset import read_dataset
+from pipeline.errors import PublishedRunError
+from pipeline.jsonl import read_json
 from pipeline.lineage.manifest import file_entries, manifest_document
 from pipeline.lineage.run_signature import counts_of, signature_of
 from pipeline.published.importing import import_run
@@ -19,6 +21,7 @@ from pipeline.tables.database import connect, export_tables
 from pipeline.tables.folders import folder_beside, replace_folders
 
 _OUTPUTS = ("tables", "reports")
+_MANIFEST = "reports/manifest.json"
 
 
 def build_published(source: Path, dataset_path: Path, out: Path, scheme: str = "context-v1") -> Scores:
@@ -28,10 +31,12 @@ def build_published(source: Path, dataset_path: Path, out: Path, scheme: str = "
         The scores that were written.
 
     Raises:
-        PublishedRunError, DatasetError: an input is broken; ``out`` is as it was.
+        PublishedRunError, DatasetError: an input is broken, or ``out`` is the source or holds other
+            things than an earlier rebuild; ``out`` is as it was.
         ConfigError: there is no such scheme.
         StorageError: ``out`` cannot be written.
     """
+    _check_place(source, out)
     run = open_run(source)
     chosen = scheme_named(scheme)
     dataset = read_dataset(dataset_path)
@@ -46,6 +51,31 @@ def build_published(source: Path, dataset_path: Path, out: Path, scheme: str = "
             _write_manifest(staging, run, dataset_path, scores)
             replace_folders(staging, out, _OUTPUTS)
     return scores
+
+
+def _check_place(source: Path, out: Path) -> None:
+    """Refuse to replace folders that an earlier rebuild did not write, every file of them."""
+    if out.resolve() == source.resolve():
+        raise PublishedRunError.at(out, "is the published run itself; name another folder")
+    there = {
+        file.relative_to(out).as_posix()
+        for name in _OUTPUTS
+        for file in (out / name).rglob("*")
+        if not file.is_dir() or file.is_symlink()
+    }
+    if not there:
+        return
+    known = {_MANIFEST}
+    if (out / _MANIFEST).is_file():
+        manifest = read_json(out / _MANIFEST, PublishedRunError)
+        entries = manifest.get("outputs") if isinstance(manifest, dict) else None
+        known |= {str(entry.get("path")) for entry in entries or () if isinstance(entry, dict)}
+    foreign = sorted(there - known)
+    if foreign or "tables/run.parquet" not in known:
+        raise PublishedRunError.at(
+            out,
+            f"holds {(foreign or sorted(there))[0]}, which no rebuild wrote; name another folder",
+        )
 
 
 def _write_manifest(staging: Path, run: PublishedRun, dataset_path: Path, scores: Scores) -> None:
@@ -65,4 +95,4 @@ def _write_manifest(staging: Path, run: PublishedRun, dataset_path: Path, scores
         requirements_lock_sha256=None,
         counts=counts_of(scores),
     )
-    write_json(staging / "reports" / "manifest.json", document)
+    write_json(staging / _MANIFEST, document)

@@ -21,6 +21,15 @@ from pipeline.tables.frames import insert_frame
 
 _STAGE_CELLS = "INSERT INTO staged_cells BY NAME SELECT * FROM read_parquet(?)"
 
+_CELLS_PLACED = """
+SELECT
+    (SELECT count(DISTINCT (item_id, language, participant_id))
+     FROM staged_cells JOIN items USING (item_id) JOIN languages USING (language)
+     JOIN participants USING (participant_id)),
+    (SELECT count(*) FROM staged_cells),
+    (SELECT count(*) FROM items) * (SELECT count(*) FROM languages) * (SELECT count(*) FROM participants)
+"""
+
 _STAGE_ANSWERS = """
 INSERT INTO staged_answers
 SELECT item_id, language, participant_id, repeat, text, finish_reason
@@ -70,6 +79,7 @@ def run(root: Path) -> str:
         )
         create_staging(connection)
         _stage_cells(connection, root / CELLS)
+        _check_cells(connection)
         _stage_answers(connection, [answer for _, answer in read_answers(root / RESPONSES)])
         connection.execute(_STAGE_FAILURES)
         build(connection, _facts(root, params, dataset), translations_known=True)
@@ -123,6 +133,15 @@ def _stage_cells(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
         raise InputError.at(
             CELLS, f"cannot be read ({one_line(str(problem))[:200]}); run `dvc repro --force render`"
         ) from problem
+
+
+def _check_cells(connection: duckdb.DuckDBPyConnection) -> None:
+    placed, staged, expected = connection.execute(_CELLS_PLACED).fetchone() or (0, 0, 0)
+    if not placed == staged == expected:
+        raise InputError.at(
+            CELLS,
+            f"holds {staged} cells, {placed} of this run's {expected}; run `dvc repro render`",
+        )
 
 
 def _stage_answers(connection: duckdb.DuckDBPyConnection, answers: list[Answer]) -> None:

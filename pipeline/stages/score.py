@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 from pipeline.canonical import write_json
@@ -14,6 +13,7 @@ from pipeline.reporting.table import write_reports
 from pipeline.scoring.schemes import scheme_named
 from pipeline.scoring.scores import score_run
 from pipeline.tables.database import connect, load_tables
+from pipeline.tables.folders import whole_folder
 
 
 def run(root: Path) -> str:
@@ -22,6 +22,7 @@ def run(root: Path) -> str:
     Raises:
         ConfigError: the scoring scheme does not exist.
         TablesError: the tables are missing or damaged.
+        StorageError: the disk is full or the folder cannot be replaced; it is as it was.
     """
     params = read_params(root / PARAMS)
     scheme = scheme_named(params.scoring.scheme)
@@ -29,14 +30,8 @@ def run(root: Path) -> str:
         load_tables(connection, root / TABLES, views=False)
         scores = score_run(connection, scheme)
     reports = score_reports(scores)
-    staging = root / SCORES.parent / ".scores"
-    try:
+    with whole_folder(root / SCORES) as staging:
         write_reports(staging, reports)
         write_json(root / METRICS, metrics_document(scores))
-        if (root / SCORES).exists():
-            shutil.rmtree(root / SCORES)
-        staging.rename(root / SCORES)
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
     valid = "valid" if scores.status.benchmark_valid else "not valid: see run-status.json"
     return f"score: {len(reports)} reports under {params.scoring.scheme}; the run is {valid} -> {SCORES}"

@@ -135,5 +135,5 @@ def _check_repeats(connection: duckdb.DuckDBPyConnection, repeats: int) -> None:
         item, language, participant, count = found
         raise PipelineError(
             f"cell {item} {language} {participant} has {count} answers where {repeats} belong; "
-            "mend the input so that each repeat stands once"
+            "run `dvc repro judge`, or mend the published run so that each stands once"
         )

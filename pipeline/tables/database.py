@@ -54,6 +54,10 @@ def connect(path: Path | None = None, *, read_only: bool = False) -> Iterator[du
         # A table name that is wrong must not find a variable of this program instead.
         connection.execute("SET python_enable_replacements = false")
         yield connection
+    except (duckdb.InterruptException, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and "interrupt" not in str(error).lower():
+            raise
+        raise KeyboardInterrupt from error
     finally:
         connection.close()
 
@@ -124,6 +128,10 @@ def load_tables(connection: duckdb.DuckDBPyConnection, folder: Path, *, views: b
         if views:
             connection.execute(sql_file("views.sql"))
     except (duckdb.Error, RuntimeError, UnicodeDecodeError) as error:
+        if "No space left on device" in str(error):
+            raise StorageError(
+                f"no room to load {folder} ({one_line(str(error))[:200]}); make room or set TMPDIR"
+            ) from error
         # The latter two are the binding's, for damaged names that are no UTF-8.
         raise TablesError.at(folder, f"cannot be loaded ({one_line(str(error))}); build it anew") from error
     if runs != (1,):

@@ -7,6 +7,7 @@ import math
 import os
 import tempfile
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import duckdb
 from pipeline.canonical import json_line
 from pipeline.csv_text import csv_text
 from pipeline.errors import QueryError, StorageError, one_line
+from pipeline.jsonl import has_surrogate
 from pipeline.tables.database import connect, load_tables
 from pipeline.tables.folders import folder_beside
 
@@ -29,6 +31,8 @@ def build_database(tables: Path, out: Path) -> None:
     """
     if out.is_dir():
         raise StorageError(f"{out} is a folder; name a file to write, such as {out / 'run.duckdb'}")
+    if out.exists() and not _is_database(out):
+        raise StorageError(f"{out} is there and no DuckDB file; name another file to write")
     with folder_beside(out) as folder:
         temporary = folder / "run.duckdb"
         try:
@@ -40,6 +44,14 @@ def build_database(tables: Path, out: Path) -> None:
         os.replace(temporary, out)
         # What a program that had the old file open may have left would be played into the new one.
         Path(f"{out}.wal").unlink(missing_ok=True)
+
+
+def _is_database(path: Path) -> bool:
+    """Whether a file begins as DuckDB's do: eight bytes of checksum, then four letters."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as handle:
+        return handle.read(12)[8:] == b"DUCK"
 
 
 def run_query(tables: Path, query: str, form: str) -> str:
@@ -54,6 +66,8 @@ def run_query(tables: Path, query: str, form: str) -> str:
             answer have one name.
         TablesError: the tables are missing or damaged.
     """
+    if has_surrogate(query):
+        raise QueryError("the query is not UTF-8; write it in UTF-8")
     with tempfile.TemporaryDirectory(prefix="ctxeval-") as folder:
         database = Path(folder) / "run.duckdb"
         with connect(database) as connection:
@@ -63,12 +77,28 @@ def run_query(tables: Path, query: str, form: str) -> str:
             connection.execute("SET lock_configuration = true")
             try:
                 _check_statement(connection, query)
-                cursor = connection.execute(query)
-                columns = [column[0] for column in cursor.description or ()]
-                rows = cursor.fetchall()
+                columns, rows = _interruptible(connection, query)
             except duckdb.Error as error:
                 raise QueryError(f"the query failed: {one_line(str(error))}") from None
     return _FORMS[form](columns, rows)
+
+
+def _interruptible(
+    connection: duckdb.DuckDBPyConnection, query: str
+) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """Column names and rows of a query, in a thread of its own: so Ctrl-C need not wait for its end."""
+
+    def answer() -> tuple[list[str], list[tuple[Any, ...]]]:
+        cursor = connection.execute(query)
+        return [column[0] for column in cursor.description or ()], cursor.fetchall()
+
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(answer)
+        try:
+            return running.result()
+        except KeyboardInterrupt:
+            connection.interrupt()
+            raise
 
 
 def _check_statement(connection: duckdb.DuckDBPyConnection, query: str) -> None:

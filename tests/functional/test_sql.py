@@ -302,7 +302,7 @@ def test_db_build(tables: Path, tmp_path: Path) -> None:
 
 def test_db_build_replaces_an_old_file(tables: Path, tmp_path: Path) -> None:
     out = tmp_path / "run.duckdb"
-    out.write_text("old")
+    duckdb.connect(str(out)).close()
     Path(f"{out}.wal").write_text("left by a program that was killed")
     assert _build(tables, out).code == 0
     with duckdb.connect(str(out), read_only=True) as connection:
@@ -326,6 +326,7 @@ def test_db_build_where_nothing_can_be_written(tables: Path, tmp_path: Path) -> 
 
 def test_db_build_of_damaged_tables_keeps_the_old_file(tables: Path, tmp_path: Path) -> None:
     out = tmp_path / "run.duckdb"
-    out.write_text("old")
+    duckdb.connect(str(out)).close()
+    old = out.read_bytes()
     assert "missing; run `dvc repro parse`" in refusal(_build(tmp_path, out))
-    assert tree(tmp_path) == {"run.duckdb": b"old"}
+    assert tree(tmp_path) == {"run.duckdb": old}
