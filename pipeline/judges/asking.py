@@ -7,7 +7,6 @@ from collections import deque
 from collections.abc import Callable, Iterable
 
 from pipeline.answers import Attempt, Key
-from pipeline.config import JudgeProfile
 from pipeline.errors import BackendError
 from pipeline.judges.base import Backend, CallFailed, GiveUp, RetryLater, Uncertain
 from pipeline.judges.interrupts import counted_signals
@@ -15,6 +14,7 @@ from pipeline.judges.ledger import Intent, Kind, Ledger
 from pipeline.judges.pace import Pace, Patience
 from pipeline.judges.progress import Progress
 from pipeline.judges.tally import Tally
+from pipeline.profiles import JudgeProfile, LiveTransport
 from pipeline.requests import JudgeRequest
 
 # How long until a key that another process is asking is looked at again.
@@ -39,7 +39,7 @@ class Asker:
         tally: Tally,
         patience: Patience | None = None,
     ) -> None:
-        transport = profile.transport
+        transport = profile.transport_as(LiveTransport)
         self._backend_name = profile.backend
         self._backend = backend
         self._ledger = ledger

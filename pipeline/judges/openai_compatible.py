@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from pipeline.answers import Attempt
-from pipeline.config import JudgeProfile
 from pipeline.errors import ConfigError
 from pipeline.judges.base import FindSecret, GiveUp, Messages, RetryLater, Uncertain
 from pipeline.judges.openai_wire import read_response, request_body
+from pipeline.profiles import HttpTransport, JudgeProfile
 from pipeline.requests import JudgeRequest
 
 if TYPE_CHECKING:  # imported where it is used: rendering needs the body only
@@ -30,7 +30,7 @@ class OpenAICompatible:
     """``POST {base_url}{path}`` with the request's canonical bytes."""
 
     def __init__(self, profile: JudgeProfile, find_secret: FindSecret) -> None:
-        transport = profile.transport
+        transport = profile.transport_as(HttpTransport)
         try:
             address = urlsplit(transport.base_url)
             port = f":{address.port}" if address.port else ""

@@ -1,6 +1,6 @@
 """Chat completions on the wire: the body that is sent, and how a response is read.
 
-Pure functions over bytes; the network is in ``openai_compatible``. A response is an answer when it
+Pure functions over bytes; the network is in ``http_client``. A response is an answer when it
 holds a choice with a message, whatever the message says: empty, refused and cut answers are kept as
 what the judge said. An error object, a page or a fragment is no answer.
 """
@@ -12,16 +12,16 @@ from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation
 from typing import Any
 
 from pipeline.answers import LARGEST_INTEGER, Attempt, Usage, encode_raw
-from pipeline.config import JudgeProfile
 from pipeline.errors import one_line
 from pipeline.judges.base import Messages
+from pipeline.profiles import ChatRequest, JudgeProfile
 
 _SHOWN = 200
 
 
 def request_body(profile: JudgeProfile, messages: Messages, seed: int) -> dict[str, Any]:
     """The JSON body; a field the profile leaves unset is not sent."""
-    wanted = profile.request
+    wanted = profile.request_as(ChatRequest)
     body: dict[str, Any] = {
         "model": wanted.model,
         "messages": list(messages),
@@ -29,7 +29,8 @@ def request_body(profile: JudgeProfile, messages: Messages, seed: int) -> dict[s
         "max_tokens": wanted.max_tokens,
     }
     if wanted.reasoning_effort is not None:
-        body["reasoning"] = {"effort": wanted.reasoning_effort}
+        effort: Any = wanted.reasoning_effort
+        body[wanted.effort_field] = {"effort": effort} if wanted.effort_field == "reasoning" else effort
     if wanted.provider is not None:
         body["provider"] = wanted.provider
     if wanted.response_format is not None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.answers import Answer, Key, read_answer_folder, write_answers
-from pipeline.config import JudgeProfile
 from pipeline.errors import AnswersMissing, LedgerError
 from pipeline.judges.asking import Asker
 from pipeline.judges.ledger import Ledger
@@ -17,6 +16,7 @@ from pipeline.judges.progress import Progress, open_progress
 from pipeline.judges.registry import backend_class
 from pipeline.judges.secrets import find_secret
 from pipeline.judges.tally import Tally
+from pipeline.profiles import JudgeProfile
 from pipeline.requests import JudgeRequest
 
 

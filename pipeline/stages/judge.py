@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pipeline.config import read_params, read_profile
+from pipeline.config import read_params
 from pipeline.errors import InputError
 from pipeline.judges.ledger_file import ledger_path
 from pipeline.judges.rendering import build_request
 from pipeline.judges.runner import Sources, Wanted, collect
 from pipeline.layout import PARAMS, RECORDED, REQUESTS, RESPONSES
+from pipeline.profiles import read_profile
 from pipeline.prompts import read_prompt_set
 from pipeline.requests import JudgeRequest, read_request_lines
 

@@ -9,10 +9,11 @@ import polars as pl
 
 from pipeline.answers import Answer, read_answers
 from pipeline.canonical import canonical_hash, sha256_file
-from pipeline.config import Params, read_params, read_participants, read_profile
+from pipeline.config import Params, read_params, read_participants
 from pipeline.dataset import Dataset, read_dataset
 from pipeline.errors import InputError, one_line
 from pipeline.layout import CELLS, PARAMS, PARTICIPANTS, REQUESTS, RESPONSES, TABLES
+from pipeline.profiles import read_profile
 from pipeline.prompts import read_prompt_set
 from pipeline.tables.build import ParticipantRow, RunFacts, build, create_staging, insert_design
 from pipeline.tables.database import connect, create_schema, export_tables

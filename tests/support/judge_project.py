@@ -12,8 +12,8 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from pipeline.canonical import json_line, sha256_hex
-from pipeline.config import JudgeProfile, read_profile
 from pipeline.judges.rendering import build_request
+from pipeline.profiles import JudgeProfile, read_profile
 from pipeline.prompts import read_prompt_set
 from pipeline.requests import JudgeRequest
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.answers import Answer, Attempt, Usage
-from pipeline.config import JudgeProfile
+from pipeline.profiles import JudgeProfile, OpenAICompatibleProfile
 from pipeline.requests import JudgeRequest
 
 
@@ -38,7 +38,7 @@ def a_request(name: str = "a") -> JudgeRequest:
 
 
 def a_profile(base_url: str = "http://127.0.0.1:9", request: Any = None, **transport: Any) -> JudgeProfile:
-    return JudgeProfile.model_validate(
+    return OpenAICompatibleProfile.model_validate(
         {
             "backend": "openai-compatible",
             "prompt_set": "data/judge-prompts/x",
