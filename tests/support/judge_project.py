@@ -68,6 +68,9 @@ class Project:
             },
             "transport": {"base_url": base_url, "max_tries": 2, "timeout_seconds": 10, **transport},
         }
+        self.write_whole_profile(profile)
+
+    def write_whole_profile(self, profile: dict[str, Any]) -> None:
         _write_yaml(self.root / "experiments/judges/fake.yaml", profile)
 
     def environment(self, **extra: str) -> dict[str, str]:
@@ -107,8 +110,10 @@ except PipelineError as error:
 """
 
 
-def make_project(folder: Path, base_url: str, cells: int = 6, **transport: Any) -> Project:
-    """A project of that many requests whose judge is the service at ``base_url``."""
+def make_project(
+    folder: Path, base_url: str, cells: int = 6, profile: dict[str, Any] | None = None, **transport: Any
+) -> Project:
+    """A project of that many requests whose judge is the service at ``base_url``, or that of ``profile``."""
     root = folder / "project"
     prompts = root / PROMPT_SET
     prompts.mkdir(parents=True)
@@ -123,7 +128,10 @@ def make_project(folder: Path, base_url: str, cells: int = 6, **transport: Any) 
     (root / "experiments/judges").mkdir(parents=True)
     project = Project(root, [])
     project.write_params()
-    project.write_profile(base_url, **transport)
+    if profile is None:
+        project.write_profile(base_url, **transport)
+    else:
+        project.write_whole_profile(profile)
     prompt_set = read_prompt_set(prompts)
     lines = []
     for number in range(cells):
