@@ -24,4 +24,8 @@ def backend_class(name: str) -> type[Backend]:
         from pipeline.judges.gemini_cli import GeminiCli
 
         return GeminiCli
-    raise ConfigError(f"no judge backend {name!r}; known: openai-compatible, vertex, gemini-cli")
+    if name == "openrouter-batch":
+        from pipeline.judges.openrouter_batch import OpenRouterBatch
+
+        return OpenRouterBatch
+    raise ConfigError(f"no judge backend {name!r}; known: openai-compatible, openrouter-batch, vertex, gemini-cli")
