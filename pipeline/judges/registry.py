@@ -28,4 +28,6 @@ def backend_class(name: str) -> type[Backend]:
         from pipeline.judges.openrouter_batch import OpenRouterBatch
 
         return OpenRouterBatch
-    raise ConfigError(f"no judge backend {name!r}; known: openai-compatible, openrouter-batch, vertex, gemini-cli")
+    raise ConfigError(
+        f"no judge backend {name!r}; known: openai-compatible, openrouter-batch, vertex, gemini-cli"
+    )

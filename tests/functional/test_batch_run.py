@@ -1,4 +1,4 @@
-"""Batch jobs against a service that misbehaves: every answer once, or named as missing; nothing paid twice."""
+"""Batch jobs against a service that misbehaves: every answer once, or named as missing, none paid twice."""
 
 from __future__ import annotations
 
@@ -22,10 +22,8 @@ from fake_openrouter_batch import (
 )
 from judge_project import PROMPT_SET, Project, make_project
 
-from pipeline.answers import Attempt
 from pipeline.errors import BackendError
 from pipeline.judges.batch import BatchAsker, Waits
-from pipeline.judges.batch_reconcile import reconcile
 from pipeline.judges.ledger import Ledger, first_answer
 from pipeline.judges.openrouter_batch import OpenRouterBatch
 from pipeline.judges.pace import Patience
