@@ -90,8 +90,12 @@ class Project:
 
     def run(self, *command: str, **extra: str) -> subprocess.CompletedProcess[str]:
         """Run it to its end."""
+        return self.run_for(120, *command, **extra)
+
+    def run_for(self, seconds: float, *command: str, **extra: str) -> subprocess.CompletedProcess[str]:
+        """Run it to its end, for that long at most."""
         process = self.start(*command, **extra)
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=seconds)
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 
