@@ -42,11 +42,17 @@ Language = Annotated[str, AfterValidator(_language)]
 
 
 class JudgeParams(StrictModel):
-    """Which judge, whether it may be called, and how often each request is asked."""
+    """Which judge, whether it may be called, how often each request is asked, and for how much.
+
+    A request is asked ``repeats`` times, and each time up to ``max_rounds`` until strict reading takes
+    the answer. ``budget_usd`` None: no bound.
+    """
 
     profile: Identifier
     offline: bool = True
     repeats: Annotated[int, Field(ge=1, le=100)] = 1
+    max_rounds: Annotated[int, Field(ge=1, le=20)] = 3
+    budget_usd: Annotated[float, Field(ge=0, le=1_000_000)] | None = None
 
 
 class ParserParams(StrictModel):

@@ -8,6 +8,7 @@ PARAMS = Path("params.yaml")
 PARTICIPANTS = Path("data/participants.yaml")
 TRANSLATIONS = Path("data/translations")
 RECORDED = Path("data/recorded")
+JUDGE_PRICES = Path("data/judge-prices.yaml")
 REQUIREMENTS = Path("requirements.lock")
 
 CELLS = Path("data/requests/cells.parquet")

@@ -60,6 +60,16 @@ FROM intents JOIN outcomes USING (intent)
 WHERE request_hash = ? AND repeat = ? AND kind = 'answer'
 ORDER BY outcome
 """  # noqa: S608
+_ROUND_COUNT = """
+SELECT count(*) FROM intents JOIN outcomes USING (intent)
+WHERE request_hash = ? AND repeat = ? AND kind = 'answer'
+"""
+_CALLS = f"""
+SELECT kind, backend, {ATTEMPT_COLUMNS}
+FROM intents LEFT JOIN outcomes USING (intent)
+WHERE request_hash = ? AND repeat = ?
+ORDER BY intent
+"""  # noqa: S608
 
 Kind = Literal["answer", "failed", "uncertain"]
 Refusal = Literal["answered", "leased", "in_job"]
@@ -127,6 +137,17 @@ class Ledger:
         with self._access.reading() as database:
             rows = database.execute(_ROUNDS, key).fetchall()
         return [attempt_of(self.path, row[1:]) for row in rows]
+
+    def round_count(self, key: Key) -> int:
+        """How many answers there are to a key."""
+        with self._access.reading() as database:
+            return int(database.execute(_ROUND_COUNT, key).fetchone()[0])
+
+    def calls(self, key: Key) -> list[tuple[Kind | None, Attempt | None]]:
+        """Every call made for a key: what came of it (None: nobody knows yet) and its response, if any."""
+        with self._access.reading() as database:
+            rows = database.execute(_CALLS, key).fetchall()
+        return [(row[0], None if row[2] is None else attempt_of(self.path, row[1:])) for row in rows]
 
     def refusal(self, key: Key) -> Refusal | None:
         """Why a key is not to be asked now, or None if it can be."""

@@ -68,7 +68,8 @@ ALLOWED: dict[str, set[str]] = {
     "scoring": GROUND,
     "lineage": GROUND | {"pipeline", "scoring"},
     "reporting": GROUND | {"lineage", "scoring"},
-    "judges": EDGE | {"answers", "config", "dataset", "profiles", "prompts", "requests"},
+    "judges": EDGE
+    | {"annotation", "yaml_file", "answers", "config", "dataset", "profiles", "prompts", "requests"},
 }
 _PARTS = set(ALLOWED)
 ALLOWED["published"] = _PARTS - {
