@@ -15,7 +15,11 @@ Reconcile = Callable[[Ledger, JudgeProfile, Backend, Events], list[str]]
 
 
 def asker_class(name: str) -> type[Asker]:
-    """What puts keys to the backend of that name: one call a request."""
+    """What puts keys to the backend of that name: by jobs, or one call a request."""
+    if name == "openrouter-batch":
+        from pipeline.judges.batch import BatchAsker
+
+        return BatchAsker
     from pipeline.judges.asking import LiveAsker
 
     return LiveAsker
@@ -23,4 +27,8 @@ def asker_class(name: str) -> type[Asker]:
 
 def reconciler(name: str) -> Reconcile | None:
     """How jobs of the backend of that name are reconciled; None if it has no jobs."""
+    if name == "openrouter-batch":
+        from pipeline.judges.batch_reconcile import reconcile
+
+        return reconcile
     return None

@@ -1,19 +1,20 @@
-"""One batch job on its way: from the rows in the ledger to an outcome for each of its lines."""
+"""One batch job: how its lines are named, written down, cut apart, and read from the results."""
 
 from __future__ import annotations
 
 import hashlib
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from pipeline.answers import Attempt, Key
-from pipeline.judges.ledger import Decide, Kind, Ledger
+from pipeline.answers import Key
+from pipeline.judges.ledger import Ledger
 from pipeline.judges.ledger_jobs import Job, JobLine, NewLine
 from pipeline.judges.openrouter_batch_wire import (
     ENDPOINT,
     NAME,
     Line,
+    LineResult,
     custom_id,
     read_results,
     share_cost,
@@ -42,22 +43,11 @@ class Flight:
     lost_since: float | None = None
     lost_at: float = 0.0
     undecided: tuple[str, ...] = ()
-    reserved: dict[Key, int] = field(default_factory=dict)
 
     @property
     def keys(self) -> list[Key]:
         """The keys of the lines without an outcome, as the job was read."""
         return [line.intent.key for line in self.job.waiting]
-
-
-@dataclass(frozen=True)
-class Ended:
-    """What a line came to: settled, or answered but to be asked again, or failed with a problem."""
-
-    key: Key
-    settled: bool
-    problem: str | None
-    attempt: Attempt | None
 
 
 def name_lines(requests: Sequence[tuple[Key, JudgeRequest]], rounds: Callable[[Key], int]) -> list[Line]:
@@ -80,30 +70,16 @@ def begin(ledger: Ledger, lines: Sequence[Line], keys: Sequence[Key], lease_seco
     return Flight(job, 0.0, body)
 
 
-def harvest(
-    ledger: Ledger, job: Job, rows: Sequence[str], cost_nano_usd: int | None, decide: Decide
-) -> tuple[list[Ended], int]:
-    """Store the outcome of every line that the results name, then close the job.
+def read_job_results(
+    job: Job, rows: Sequence[str], cost_nano_usd: int | None
+) -> tuple[list[LineResult], int]:
+    """What the results say of a job's lines, and how many result lines belong to none of them.
 
-    Returns how the lines ended, and how many result lines belong to none of them. A process that dies
-    on the way leaves the job open, and the next one stores the rest.
+    Lines that were stored before a crash are read again, so that they are not taken for strangers and
+    the job's cost is shared out as the first time.
     """
-    waiting = {line.custom_id: line for line in job.waiting}
-    # All lines of the job are known, so that those stored before a crash are not taken for strangers.
     found = read_results(rows, {line.custom_id for line in job.lines})
-    ended = []
-    for result in share_cost(found.results.values(), cost_nano_usd):
-        line = waiting.pop(result.custom_id, None)
-        if line is None:
-            continue
-        kind: Kind = "answer" if result.problem is None else "failed"
-        settled = ledger.finish(
-            line.intent, kind, attempt=result.attempt, problem=result.problem, decide=decide
-        )
-        ended.append(Ended(line.intent.key, settled, result.problem, result.attempt))
-    ledger.jobs.close(job, "failed", MISSING)
-    ended += [Ended(line.intent.key, False, MISSING, None) for line in waiting.values()]
-    return ended, found.strange
+    return share_cost(found.results.values(), cost_nano_usd), found.strange
 
 
 def parts(lines: Sequence[JobLine], problem: str) -> list[list[Key]]:

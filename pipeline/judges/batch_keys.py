@@ -6,30 +6,24 @@ from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 
 from pipeline.answers import Key
-from pipeline.judges.ledger import Ledger
-from pipeline.judges.tally import Tally
+from pipeline.judges.books import Books
 
 
 class KeyQueue:
     """Groups of keys waiting for a job, in order; no job mixes two groups.
 
-    A key that brought no answer in ``max_rounds`` + 1 rounds is given up and counted in
-    ``tally.failures``. Keys that nobody wants here (of an adopted job) are never queued.
+    A key that brought no answer in ``max_rounds`` + 1 rounds is given up. Keys that nobody wants here (of
+    an adopted job) are never queued.
     """
 
-    def __init__(self, ledger: Ledger, tally: Tally, max_rounds: int) -> None:
-        self._ledger = ledger
-        self._tally = tally
+    def __init__(self, books: Books, max_rounds: int) -> None:
+        self._books = books
+        self._ledger = books.ledger
         self._max_rounds = max_rounds
         self._groups: deque[list[Key]] = deque()
         self._failures: Counter[Key] = Counter()
         self.wanted: set[Key] = set()
         self.elsewhere: set[Key] = set()
-
-    def add(self, keys: Iterable[Key]) -> None:
-        """Want keys; whether they can be asked is looked at later."""
-        self.wanted.update(keys)
-        self.elsewhere.update(keys)
 
     def __bool__(self) -> bool:
         return bool(self._groups or self.elsewhere)
@@ -38,6 +32,11 @@ class KeyQueue:
     def ready(self) -> bool:
         """Whether there are keys for another job."""
         return bool(self._groups)
+
+    def add(self, keys: Iterable[Key]) -> None:
+        """Want keys; whether they can be asked is looked at later."""
+        self.wanted.update(keys)
+        self.elsewhere.update(self.wanted)
 
     def put(self, keys: Iterable[Key], *, first: bool = False) -> None:
         """Queue keys as a group of their own."""
@@ -61,7 +60,7 @@ class KeyQueue:
         for key in sorted(self.elsewhere):
             refusal = self._ledger.refusal(key)
             if refusal == "answered":
-                self._tally.ledger += 1
+                self._books.found(key)
             elif refusal is None:
                 free.append(key)
             else:
@@ -73,18 +72,15 @@ class KeyQueue:
 
     def again(self, keys: Sequence[Key], problem: str) -> list[Key]:
         """Those of keys that failed which have a round left; the others are given up."""
-        keys = [key for key in keys if key in self.wanted]
-        self._tally.tries_without_answer += len(keys)
         self._failures.update(keys)
         self.give_up([key for key in keys if self._failures[key] > self._max_rounds], problem)
         return [key for key in keys if self._failures[key] <= self._max_rounds]
 
-    def give_up(self, keys: Sequence[Key], problem: str) -> None:
+    def give_up(self, keys: Iterable[Key], problem: str) -> None:
         """Ask for keys no more in this run."""
         for key in keys:
             if key in self.wanted:
-                self._tally.failures[problem] += 1
-                self._ledger.release(key)
+                self._books.gave_up(key, problem)
 
     def release(self) -> None:
         """Give the leases of all queued keys back."""

@@ -11,9 +11,10 @@ import time
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Protocol, cast
 
-from pipeline.judges.base import CallFailed
+from pipeline.judges.base import Backend, CallFailed
+from pipeline.judges.events import Events
 from pipeline.judges.ledger import Ledger
 from pipeline.judges.ledger_jobs import Job
 from pipeline.judges.openrouter_batch import Listing, NoList
@@ -83,7 +84,7 @@ def search(service: Service, job: Job, others: Collection[str], lost_at: float) 
     return Search(None, tuple(undecided))
 
 
-def reconcile(ledger: Ledger, profile: JudgeProfile, backend: Any, events: Any) -> list[str]:
+def reconcile(ledger: Ledger, profile: JudgeProfile, backend: Backend, events: Events) -> list[str]:
     """Look once for every open job whose submission got no reply; one line for people about each.
 
     Nothing is sent again here: lines that are not found stay held until ``--resend``, or until a run
@@ -102,20 +103,20 @@ def reconcile(ledger: Ledger, profile: JudgeProfile, backend: Any, events: Any) 
         else:
             others = {other.provider_id for other in jobs if other.provider_id is not None}
             try:
-                told.append(f"{name}: {_looked_for(ledger, job, backend, others, events)}")
+                told.append(f"{name}: {_looked_for(ledger, job, cast(Service, backend), others, events)}")
             finally:
                 ledger.jobs.leave(job)
     return told
 
 
-def _looked_for(ledger: Ledger, job: Job, service: Service, others: Collection[str], events: Any) -> str:
+def _looked_for(ledger: Ledger, job: Job, service: Service, others: Collection[str], events: Events) -> str:
     try:
         found = search(service, job, others, time.time())
     except NoList as problem:
         return f"cannot be looked for: {problem.problem}; {TWO_WAYS}"
     except CallFailed as problem:
         return f"could not be looked for now: {problem.problem}"
-    events.emit("job looked for", job=job.number, provider_id=found.provider_id, undecided=found.undecided)
+    events.emit("job looked for", job=job.number, provider_id=found.provider_id)
     if found.provider_id is not None:
         ledger.jobs.event(job, "reconciled", provider_id=found.provider_id, detail="by its custom ids")
         return f"found as {found.provider_id}; the next run collects it"

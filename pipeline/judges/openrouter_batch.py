@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import email.utils
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -202,13 +201,6 @@ class OpenRouterBatch:
             403: f"check what {key} is allowed to use",
             404: f"check transport.base_url, transport.path and the model name {self._model!r}",
         }.get(status, "the service does not take this job: correct the judge profile")
-
-
-def missing_names(names: Iterable[str], most: int = 3) -> str:
-    """A few names and how many more there are, for people."""
-    listed = list(names)
-    more = f" and {len(listed) - most} more" if len(listed) > most else ""
-    return ", ".join(listed[:most]) + more
 
 
 def _words(reply: HttpReply) -> str:

@@ -18,7 +18,7 @@ import socket
 import threading
 import time
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler
 from typing import Any, ClassVar
 from urllib.parse import parse_qs, urlsplit
@@ -130,6 +130,8 @@ class FakeOpenRouterBatch:
         self.polls = polls
         self.limit = limit
         self.lists = True
+        self.names_bad_lines = True
+        self.echoes_keys = False
         self.bad: set[str] = set()
         self.jobs: dict[str, FakeJob] = {}
         self.accepted: Counter[str] = Counter()
@@ -260,7 +262,8 @@ class FakeOpenRouterBatch:
             job.status = "in_progress"
         elif bad or self.strikes("job failed"):
             job.status = "failed"
-            job.error = f"Batch request '{bad[0]}' is invalid" if bad else "the provider failed"
+            named = bad and self.names_bad_lines
+            job.error = f"Batch request '{bad[0]}' is invalid" if named else "the provider failed"
         elif self.strikes("job expired without results"):
             job.status = "expired"
         elif self.strikes("job cancelled"):
@@ -372,6 +375,10 @@ class _Handler(BaseHTTPRequestHandler):
             return
         if reply.delay:
             time.sleep(reply.delay)
+        if self.owner.echoes_keys:  # as services do with a key they refuse
+            key = str(self.headers.get("Authorization")).encode()
+            reply = replace(reply, body=reply.body.replace(b"the service says", b"no user has " + key))
+            reply = replace(reply, body=reply.body.replace(b"fp-1", key))
         with contextlib.suppress(OSError):  # the client may be gone
             self.send_response(reply.status)
             for name, value in {"Content-Type": "application/json", **reply.headers}.items():
