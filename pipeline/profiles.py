@@ -147,7 +147,7 @@ class BatchTransport(Transport):
     """
 
     base_url: Url = "https://openrouter.ai/api"
-    path: UrlPath = "/beta/batches"
+    path: UrlPath = "/v1/batches"
     api_key_env: EnvironmentName | None = "OPENROUTER_API_KEY"
     poll_seconds: Seconds = 30
     max_rounds: Annotated[int, Field(ge=1, le=20)] = 3

@@ -26,6 +26,7 @@ ENDPOINT = "/v1/chat/completions"
 COMPLETED = "completed"
 TERMINAL = frozenset({COMPLETED, "failed", "expired", "cancelled"})
 RUNNING = frozenset({"validating", "in_progress", "finalizing", "cancelling"})
+_LONGEST_ID = 256
 # Providers behind the service allow ids of 64 characters from this alphabet.
 _CUSTOM_ID = re.compile(r"([A-Za-z0-9_-]{43})-(\d{1,9})-(\d{1,3})-[0-9a-f]{6}")
 
@@ -152,7 +153,7 @@ def batch_of(text: str) -> Batch | None:
     results = parts.pop("results", "null")
     document = {name: json.loads(part, parse_float=Decimal) for name, part in parts.items()}
     provider_id, status = text_or_none(document.get("id")), text_or_none(document.get("status"))
-    if not provider_id or not status:
+    if not provider_id or not provider_id.isprintable() or len(provider_id) > _LONGEST_ID or not status:
         return None
     counts, usage, error = document.get("request_counts"), document.get("usage"), document.get("error")
     return Batch(

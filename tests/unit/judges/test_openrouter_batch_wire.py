@@ -171,6 +171,7 @@ def test_a_status_nobody_knows_is_one_to_wait_through(status: str, terminal: boo
         b'{"status":"completed"}',
         b'{"id":1,"status":"completed"}',
         b'{"id":"","status":"completed"}',
+        b'{"id":"b\\nerror: forged","status":"completed"}',
         b'{"id":"b","status":"completed"',
         b'{"id":"b","status":"completed"}}',
         b'{"id":"b","status":"completed","results":[{]}',
