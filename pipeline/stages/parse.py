@@ -146,6 +146,7 @@ def _stage_answers(connection: duckdb.DuckDBPyConnection, answers: list[Answer])
             answer.repeat,
             index,
             index == answer.selected,
+            number,
             attempt.backend,
             attempt.http_status,
             attempt.finish_reason,
@@ -156,7 +157,7 @@ def _stage_answers(connection: duckdb.DuckDBPyConnection, answers: list[Answer])
             attempt.cost_nano_usd,
         )
         for answer in answers
-        for index, attempt in enumerate(answer.attempts)
+        for index, (attempt, number) in enumerate(zip(answer.attempts, answer.rounds, strict=True))
     ]
     attempts = pl.DataFrame(
         rows,
@@ -165,6 +166,7 @@ def _stage_answers(connection: duckdb.DuckDBPyConnection, answers: list[Answer])
             "repeat": pl.Int32,
             "attempt_index": pl.Int32,
             "selected": pl.Boolean,
+            "round_number": pl.Int32,
             "backend": pl.String,
             "http_status": pl.Int32,
             "finish_reason": pl.String,
