@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-import threading
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 from pipeline.errors import LedgerError
-from pipeline.judges.ledger_file import explained, open_database, transaction
+from pipeline.judges.group_commit import GroupCommit
+from pipeline.judges.ledger_file import explained, open_database
 from pipeline.judges.owners import Owner
 
 _DROP_ALL_LEASES = (
@@ -28,21 +28,21 @@ class Access:
     ) -> None:
         self.path = path
         self.clock = clock
-        self._lock = threading.Lock()
         self._database = open_database(path, read_only=read_only)
+        self._turns = GroupCommit(self._database)
         self._owner = None if read_only else Owner(path)
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """The connection for one or a few queries."""
-        with self._lock, explained(self.path):
-            yield self._database
+        with explained(self.path), self._turns.turn() as database:
+            yield database
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """The connection inside a transaction that is committed whole or not at all."""
-        with self._lock, explained(self.path), transaction(self._database):
-            yield self._database
+        """The connection inside a transaction that is committed whole or not at all, on leaving."""
+        with explained(self.path), self._turns.write() as database:
+            yield database
 
     @property
     def owner(self) -> Owner:
@@ -68,7 +68,7 @@ class Access:
 
     def close(self) -> None:
         """Give all leases back and close the file."""
-        with self._lock:
+        with self._turns.turn():
             if self._owner is not None:
                 # If it fails they end by themselves, and the error that led here matters more.
                 with contextlib.suppress(sqlite3.Error):
