@@ -40,6 +40,8 @@ class OpenAICompatible:
             return attempt
         if 200 <= status < 300:
             raise RetryLater(problem, attempt)
+        if status == 429:
+            problem += "; if it goes on, lower transport.requests_per_minute or ask for more quota"
         if status in _RETRIED_STATUSES or status >= 500:
             raise RetryLater(problem, attempt, reply.retry_after)
         raise GiveUp(f"{self._client.origin} answered {problem}; {self._cure(status)}", attempt)
