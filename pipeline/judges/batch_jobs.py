@@ -73,13 +73,13 @@ def begin(ledger: Ledger, lines: Sequence[Line], keys: Sequence[Key], lease_seco
 def read_job_results(
     job: Job, rows: Sequence[str], cost_nano_usd: int | None
 ) -> tuple[list[LineResult], int]:
-    """What the results say of a job's lines, and how many result lines belong to none of them.
+    """What the results say of a job's lines, and how many result lines belong to none or say it again.
 
     Lines that were stored before a crash are read again, so that they are not taken for strangers and
     the job's cost is shared out as the first time.
     """
     found = read_results(rows, {line.custom_id for line in job.lines})
-    return share_cost(found.results.values(), cost_nano_usd), found.strange
+    return share_cost(found.results.values(), cost_nano_usd), found.strange + found.repeated
 
 
 def parts(lines: Sequence[JobLine], problem: str) -> list[list[Key]]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import json
-import re
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -27,8 +26,6 @@ COMPLETED = "completed"
 TERMINAL = frozenset({COMPLETED, "failed", "expired", "cancelled"})
 RUNNING = frozenset({"validating", "in_progress", "finalizing", "cancelling"})
 _LONGEST_ID = 256
-# Providers behind the service allow ids of 64 characters from this alphabet.
-_CUSTOM_ID = re.compile(r"([A-Za-z0-9_-]{43})-(\d{1,9})-(\d{1,3})-[0-9a-f]{6}")
 
 
 @dataclass(frozen=True)
@@ -87,16 +84,11 @@ class Harvest:
 def custom_id(key: Key, round_number: int, tag: str) -> str:
     """The name of a line: request hash, repeat, round, and a ``tag`` of six hex digits of its job.
 
-    The tag makes the id unlike that of any other job, even of a ledger elsewhere that asks the same.
+    It has at most 64 characters, all of them letters, digits, ``-`` and ``_``, which every provider behind
+    the service allows. The tag makes it unlike any of another job, even of a ledger elsewhere.
     """
     digest = base64.urlsafe_b64encode(bytes.fromhex(key[0])).rstrip(b"=").decode("ascii")
     return f"{digest}-{key[1]}-{round_number}-{tag}"
-
-
-def round_of(name: str) -> int:
-    """The round of a line by its name; 0 if it is not of this module's making."""
-    match = _CUSTOM_ID.fullmatch(name)
-    return int(match[3]) if match else 0
 
 
 def line_bytes(line: Line) -> bytes:

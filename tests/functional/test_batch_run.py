@@ -523,3 +523,74 @@ def test_no_key_reaches_a_file_a_message_or_the_ledger(tmp_path: Path) -> None:
             raws = [zlib.decompress(raw) for (raw,) in database.execute(_RAWS)]
         assert len(raws) == CELLS
         assert not any(KEY.encode() in raw for raw in raws)
+
+
+# The command line.
+
+
+def test_the_command_leaves_with_3_and_says_what_to_type(tmp_path: Path) -> None:
+    with FakeOpenRouterBatch(polls=1) as service:
+        project = project_for(service, tmp_path, poll_seconds=5)
+        left = project.run("judge", "--detach", OPENROUTER_API_KEY=KEY)
+        assert left.returncode == 3, left.stderr
+        (line,) = left.stderr.splitlines()
+        assert "2 jobs are in flight (--detach): 0 of 7 judge answers are there, 7 are missing" in line
+        assert "7 of them are in jobs at the service: batch-0001, batch-0002" in line
+        assert "run `dvc repro`" in line
+        assert "batch-0002" in project.run("ledger", "status").stdout
+        done = project.run("judge", OPENROUTER_API_KEY=KEY)
+        assert done.returncode == 0, done.stderr
+        assert "7 answers (0 recorded, 0 from the ledger, 7 asked now)" in done.stdout
+        assert project.run("judge", OPENROUTER_API_KEY=KEY).returncode == 0
+        assert service.accepted == service.charged == Counter(project.digests)
+
+
+def test_a_killed_command_is_taken_over_by_the_next(tmp_path: Path) -> None:
+    with FakeOpenRouterBatch("job stuck", times=10**6) as service:
+        project = project_for(service, tmp_path)
+        process = project.start("judge", OPENROUTER_API_KEY=KEY)
+        deadline = time.monotonic() + 60
+        while service.accepted.total() < CELLS and time.monotonic() < deadline:
+            time.sleep(0.01)
+        process.kill()
+        process.communicate()
+        service.left = 0
+        done = project.run("judge", OPENROUTER_API_KEY=KEY)
+        # A job whose reply was not stored yet is looked for first.
+        assert done.returncode == 0, done.stderr
+        assert service.accepted == service.charged == Counter(project.digests)
+        assert answers(project) == expected(project)
+
+
+def test_a_line_given_up_on_the_users_word_is_sent_again(tmp_path: Path) -> None:
+    with FakeOpenRouterBatch("reset before the answer") as service:
+        service.lists = False
+        project = project_for(service, tmp_path, cells=3)
+        stopped = project.run("judge", OPENROUTER_API_KEY=KEY)
+        assert stopped.returncode == 3
+        assert "`python -m pipeline ledger reconcile --resend`" in stopped.stderr
+        given_up = project.run("ledger", "reconcile", "--resend", OPENROUTER_API_KEY=KEY)
+        assert "job 1: given up; the next run asks its 3 lines again" in given_up.stdout
+        assert project.run("judge", OPENROUTER_API_KEY=KEY).returncode == 0
+        assert service.accepted == service.charged == Counter(project.digests)
+
+
+@pytest.mark.parametrize(
+    ("fault", "cure"),
+    [
+        ("401 on submit", "check the key in OPENROUTER_API_KEY"),
+        ("402 on submit", "the account has no credit left: top it up, then run again"),
+        ("404 on submit", "check transport.base_url, transport.path and the model name"),
+        ("400 on submit", "check the model name 'google/gemini-3.7-flash:batch'"),
+    ],
+)
+def test_a_refusal_is_one_line_with_its_cure(fault: str, cure: str, tmp_path: Path) -> None:
+    with FakeOpenRouterBatch(fault) as service:
+        project = project_for(service, tmp_path)
+        done = project.run("judge", OPENROUTER_API_KEY=KEY)
+        assert done.returncode == 1
+        (line,) = done.stderr.splitlines()
+        assert f"HTTP {fault[:3]}: the service says {fault[:3]}" in line
+        assert cure in line
+        assert KEY not in line
+        assert service.submissions == 1
