@@ -63,6 +63,11 @@ class Attempt(StrictModel):
             self.raw_bytes()
         return self
 
+    @property
+    def answered(self) -> bool:
+        """Whether the judge answered, whatever it said; an error or a fragment is no answer."""
+        return 200 <= self.http_status < 300 and (self.text is not None or self.finish_reason is not None)
+
     def raw_bytes(self) -> bytes:
         """The response body, byte for byte."""
         if self.raw_encoding == "utf-8":
@@ -96,6 +101,17 @@ class Answer(StrictModel):
     def attempt(self) -> Attempt:
         """The selected attempt: the one that counts."""
         return self.attempts[self.selected]
+
+    @property
+    def rounds(self) -> list[int | None]:
+        """For each attempt, the number of the judge's answer (from 1), or None if it brought none."""
+        numbers: list[int | None] = []
+        answers = 0
+        for index, attempt in enumerate(self.attempts):
+            there = attempt.answered or index == self.selected
+            answers += there
+            numbers.append(answers if there else None)
+        return numbers
 
     @property
     def cost_nano_usd(self) -> int:

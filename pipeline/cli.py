@@ -20,12 +20,13 @@ _INTERRUPTED = 130  # as shells count an end by Ctrl-C
 # command name -> (module:function, one-line help)
 COMMANDS = {
     "render": ("pipeline.commands.stages:render", "Stage: cells and judge requests from the dataset."),
-    "judge": ("pipeline.commands.stages:judge", "Stage: an answer for every request."),
+    "judge": ("pipeline.commands.judge:judge", "Stage: an answer for every request."),
     "parse": ("pipeline.commands.stages:parse", "Stage: answers into tables."),
     "score": ("pipeline.commands.stages:score", "Stage: tables into score reports."),
     "report": ("pipeline.commands.stages:report", "Stage: tables into the leaderboard for people."),
     "seal": ("pipeline.commands.stages:seal", "Stage: the manifest over everything."),
     "record": ("pipeline.commands.record:record", "Keep this run's answers in data/recorded/."),
+    "ledger": ("pipeline.commands.ledger:ledger", "Look at, share and mend the answer ledger."),
     "requests": ("pipeline.commands.requests:requests", "Look at judge requests."),
     "annotation": ("pipeline.commands.annotation:annotation", "Read judge answers."),
     "dataset": ("pipeline.commands.dataset:dataset", "Check and fingerprint a dataset."),

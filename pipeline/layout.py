@@ -9,6 +9,7 @@ DATASETS = Path("data/datasets")
 PARTICIPANTS = Path("data/participants.yaml")
 TRANSLATIONS = Path("data/translations")
 RECORDED = Path("data/recorded")
+JUDGE_PRICES = Path("data/judge-prices.yaml")
 REQUIREMENTS = Path("requirements.lock")
 
 CELLS = Path("data/requests/cells.parquet")

@@ -1,4 +1,4 @@
-"""``python -m pipeline render|judge|parse|score|report|seal``: run one stage in the current folder."""
+"""``python -m pipeline render|parse|score|report|seal``: run one stage in the current folder."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ def _stage(name: str, help_text: str) -> click.Command:
 
 
 render = _stage("render", "Write data/requests: every expected cell and the distinct judge requests.")
-judge = _stage("judge", "Write data/responses: an answer for every request, or exit 3.")
 parse = _stage("parse", "Write data/tables from cells and answers.")
 score = _stage("score", "Write reports/scores and reports/metrics.json from the tables.")
 report = _stage("report", "Write reports/leaderboard.md.")

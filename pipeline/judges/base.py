@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from pipeline.answers import Attempt
-from pipeline.config import JudgeProfile
 from pipeline.judges.secrets import Secret
+from pipeline.profiles import JudgeProfile
 from pipeline.requests import JudgeRequest
 
 Messages = Sequence[dict[str, str]]

@@ -91,7 +91,7 @@ def open_database(path: Path, *, read_only: bool) -> sqlite3.Connection:
             elif _version(connection) < len(MIGRATIONS):
                 raise LedgerError(
                     f"{path} is a ledger of an older version; "
-                    "run once with judge.offline: false to upgrade it"
+                    "run `python -m pipeline ledger compact` to upgrade it"
                 )
             connection.execute("PRAGMA foreign_keys = ON")
     except BaseException:

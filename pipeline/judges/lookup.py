@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pipeline.config import read_params, read_profile
+from pipeline.config import read_params
 from pipeline.errors import InputError
 from pipeline.judges.rendering import build_request
 from pipeline.layout import PARAMS, REQUESTS
+from pipeline.profiles import read_profile
 from pipeline.prompts import read_prompt_set
 from pipeline.requests import JudgeRequest, read_request_lines
 

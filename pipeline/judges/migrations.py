@@ -63,11 +63,59 @@ CREATE TABLE leases (                     -- who is asking right now; the only r
 ) STRICT, WITHOUT ROWID;
 """
 
-_APPEND_ONLY = "\n".join(
-    f"CREATE TRIGGER {table}_keep_{event.lower()} BEFORE {event} ON {table} "
-    f"BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;"
-    for table in ("requests", "intents", "outcomes", "selections")
-    for event in ("UPDATE", "DELETE")
-)
+_JOBS = """
+CREATE TABLE jobs (                       -- batch jobs, written before they are sent
+    job           INTEGER PRIMARY KEY AUTOINCREMENT,
+    backend       TEXT NOT NULL,
+    endpoint      TEXT NOT NULL,
+    model         TEXT NOT NULL,
+    request_count INTEGER NOT NULL CHECK (request_count > 0),
+    upload_sha256 TEXT NOT NULL,          -- of the bytes that are sent
+    owner         TEXT NOT NULL,
+    started_at    TEXT NOT NULL
+) STRICT;
 
-MIGRATIONS = (_ANSWERS + _APPEND_ONLY,)
+CREATE TABLE job_lines (                  -- the intents of a job
+    intent    INTEGER PRIMARY KEY REFERENCES intents,
+    job       INTEGER NOT NULL REFERENCES jobs,
+    custom_id TEXT NOT NULL UNIQUE
+) STRICT;
+CREATE INDEX job_lines_by_job ON job_lines (job);
+
+CREATE TABLE job_events (                 -- what happened to a job, in order
+    event       INTEGER PRIMARY KEY AUTOINCREMENT,
+    job         INTEGER NOT NULL REFERENCES jobs,
+    at          TEXT NOT NULL,
+    kind        TEXT NOT NULL CHECK (kind IN ('submitted', 'polled', 'lost', 'reconciled', 'closed')),
+    provider_id TEXT,                     -- the service's name of the job, once it is known
+    detail      TEXT,
+    CHECK (kind <> 'submitted' OR provider_id IS NOT NULL)
+) STRICT;
+CREATE INDEX job_events_by_job ON job_events (job, kind);
+
+CREATE TABLE imports (                    -- intents that were brought from another ledger
+    intent INTEGER PRIMARY KEY REFERENCES intents,
+    origin TEXT NOT NULL UNIQUE           -- owner and number of the intent where it was written first
+) STRICT;
+
+CREATE TABLE job_leases (                 -- who works on a job; rows change and go, as those of leases
+    job        INTEGER PRIMARY KEY REFERENCES jobs,
+    owner      TEXT NOT NULL,
+    expires_at REAL NOT NULL
+) STRICT;
+"""
+
+
+def _append_only(*tables: str) -> str:
+    return "\n".join(
+        f"CREATE TRIGGER {table}_keep_{event.lower()} BEFORE {event} ON {table} "
+        f"BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;"
+        for table in tables
+        for event in ("UPDATE", "DELETE")
+    )
+
+
+MIGRATIONS = (
+    _ANSWERS + _append_only("requests", "intents", "outcomes", "selections"),
+    _JOBS + _append_only("jobs", "job_lines", "job_events", "imports"),
+)

@@ -1,27 +1,24 @@
 """Chat completions on the wire: the body that is sent, and how a response is read.
 
-Pure functions over bytes; the network is in ``openai_compatible``. A response is an answer when it
+Pure functions over bytes; the network is in ``http_client``. A response is an answer when it
 holds a choice with a message, whatever the message says: empty, refused and cut answers are kept as
 what the judge said. An error object, a page or a fragment is no answer.
 """
 
 from __future__ import annotations
 
-import json
 from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation
 from typing import Any
 
 from pipeline.answers import LARGEST_INTEGER, Attempt, Usage, encode_raw
-from pipeline.config import JudgeProfile
-from pipeline.errors import one_line
 from pipeline.judges.base import Messages
-
-_SHOWN = 200
+from pipeline.judges.wire_json import count, error_text, parse_object, text_or_none, writable
+from pipeline.profiles import ChatRequest, JudgeProfile
 
 
 def request_body(profile: JudgeProfile, messages: Messages, seed: int) -> dict[str, Any]:
     """The JSON body; a field the profile leaves unset is not sent."""
-    wanted = profile.request
+    wanted = profile.request_as(ChatRequest)
     body: dict[str, Any] = {
         "model": wanted.model,
         "messages": list(messages),
@@ -29,7 +26,8 @@ def request_body(profile: JudgeProfile, messages: Messages, seed: int) -> dict[s
         "max_tokens": wanted.max_tokens,
     }
     if wanted.reasoning_effort is not None:
-        body["reasoning"] = {"effort": wanted.reasoning_effort}
+        effort: Any = wanted.reasoning_effort
+        body[wanted.effort_field] = {"effort": effort} if wanted.effort_field == "reasoning" else effort
     if wanted.provider is not None:
         body["provider"] = wanted.provider
     if wanted.response_format is not None:
@@ -44,21 +42,21 @@ def read_response(backend: str, status: int, raw: bytes) -> tuple[Attempt, str |
 
     ``problem`` is one line: what came instead of an answer.
     """
-    document = _parse(raw)
+    document = parse_object(raw)
     problem = None if 200 <= status < 300 else f"HTTP {status}"
     if document is None:
         return _attempt(backend, status, raw, {}), problem or "HTTP 200 with a body that is not JSON"
     attempt = _attempt(backend, status, raw, document)
     if document.get("error") is not None:
-        return attempt, f"{problem or f'HTTP {status} with an error'}: {_error_text(document['error'])}"
+        return attempt, f"{problem or f'HTTP {status} with an error'}: {error_text(document['error'])}"
     if problem is not None:
-        return attempt, f"{problem}: {_error_text(document)}"
+        return attempt, f"{problem}: {error_text(document)}"
     choice = _first_choice(document)
     if choice is None:
         return attempt, f"HTTP {status} without a choice that holds a message"
     if choice.get("error") is not None:
-        return attempt, f"HTTP {status} with an error: {_error_text(choice['error'])}"
-    finish_reason = _text_or_none(choice.get("finish_reason"))
+        return attempt, f"HTTP {status} with an error: {error_text(choice['error'])}"
+    finish_reason = text_or_none(choice.get("finish_reason"))
     if finish_reason == "error":
         return attempt, f"HTTP {status} with finish reason 'error'"
     said = attempt.model_copy(
@@ -78,14 +76,6 @@ def nano_usd(cost: Any) -> int | None:
     return nano if 0 <= nano <= LARGEST_INTEGER else None
 
 
-def _parse(raw: bytes) -> dict[str, Any] | None:
-    try:
-        document = json.loads(raw.decode("utf-8-sig"), parse_float=Decimal)
-    except (ValueError, RecursionError):  # not UTF-8, not JSON, or nested without end
-        return None
-    return document if isinstance(document, dict) else None
-
-
 def _attempt(backend: str, status: int, raw: bytes, document: dict[str, Any]) -> Attempt:
     text, encoding = encode_raw(raw)
     reported = document.get("usage")
@@ -95,9 +85,9 @@ def _attempt(backend: str, status: int, raw: bytes, document: dict[str, Any]) ->
         http_status=status,
         text=None,
         finish_reason=None,
-        served_model=_text_or_none(document.get("model")),
-        system_fingerprint=_text_or_none(document.get("system_fingerprint")),
-        response_id=_text_or_none(document.get("id")),
+        served_model=text_or_none(document.get("model")),
+        system_fingerprint=text_or_none(document.get("system_fingerprint")),
+        response_id=text_or_none(document.get("id")),
         usage=_usage(usage),
         cost_nano_usd=nano_usd(usage.get("cost")),
         raw=text,
@@ -108,19 +98,13 @@ def _attempt(backend: str, status: int, raw: bytes, document: dict[str, Any]) ->
 def _usage(usage: dict[str, Any]) -> Usage | None:
     details = usage.get("completion_tokens_details")
     tokens = (
-        _count(usage.get("prompt_tokens")),
-        _count(usage.get("completion_tokens")),
-        _count(details.get("reasoning_tokens")) if isinstance(details, dict) else None,
+        count(usage.get("prompt_tokens")),
+        count(usage.get("completion_tokens")),
+        count(details.get("reasoning_tokens")) if isinstance(details, dict) else None,
     )
     if all(token is None for token in tokens):
         return None
     return Usage(prompt_tokens=tokens[0], completion_tokens=tokens[1], reasoning_tokens=tokens[2])
-
-
-def _count(value: Any) -> int | None:
-    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST_INTEGER:
-        return value
-    return None
 
 
 def _first_choice(document: dict[str, Any]) -> dict[str, Any] | None:
@@ -139,10 +123,10 @@ def _message_text(message: dict[str, Any]) -> str | None:
     if isinstance(content, list):
         content = "".join(_part_text(part) for part in content)
     if isinstance(content, str) and content:
-        return _writable(content)
+        return writable(content)
     refusal = message.get("refusal")
     if isinstance(refusal, str) and refusal:
-        return _writable(refusal)
+        return writable(refusal)
     return "" if content == "" else None
 
 
@@ -154,21 +138,3 @@ def _part_text(part: Any) -> str:
         text = part.get("text")
         return text if isinstance(text, str) else ""
     return ""
-
-
-def _error_text(error: Any) -> str:
-    """The service's own words, short and on one line."""
-    words = error
-    if isinstance(error, dict):
-        words = error.get("message") or error.get("detail") or error.get("code") or "no reason given"
-    shown = one_line(str(words))
-    return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}..."
-
-
-def _text_or_none(value: Any) -> str | None:
-    return _writable(value) if isinstance(value, str) else None
-
-
-def _writable(text: str) -> str:
-    r"""JSON may hold ``\ud800`` alone, which UTF-8 cannot; ``raw`` keeps what was sent."""
-    return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace") if not text.isascii() else text

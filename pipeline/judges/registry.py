@@ -16,4 +16,18 @@ def backend_class(name: str) -> type[Backend]:
         from pipeline.judges.openai_compatible import OpenAICompatible
 
         return OpenAICompatible
-    raise ConfigError(f"no judge backend {name!r}; known: openai-compatible")
+    if name == "vertex":
+        from pipeline.judges.vertex import Vertex
+
+        return Vertex
+    if name == "gemini-cli":
+        from pipeline.judges.gemini_cli import GeminiCli
+
+        return GeminiCli
+    if name == "openrouter-batch":
+        from pipeline.judges.openrouter_batch import OpenRouterBatch
+
+        return OpenRouterBatch
+    raise ConfigError(
+        f"no judge backend {name!r}; known: openai-compatible, openrouter-batch, vertex, gemini-cli"
+    )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pipeline.config import JudgeProfile
 from pipeline.judges.registry import backend_class
+from pipeline.profiles import JudgeProfile
 from pipeline.prompts import PromptSet
 from pipeline.requests import JudgeRequest
 

@@ -124,8 +124,17 @@ def _coverage(scores: Scores) -> str:
         + ".",
         f"- {status.cells_sharing_a_request} cells share {status.requests_shared} identical requests, "
         "and so one verdict each.",
+        f"- Rounds of asking, as answers that strict reading refuses are asked for again: {_rounds(scores)}.",
     ]
     return "\n".join(lines)
+
+
+def _rounds(scores: Scores) -> str:
+    counts = (
+        f"{cells} cells {rounds} {'round' if rounds == 1 else 'rounds'}"
+        for rounds, cells in scores.status.rounds
+    )
+    return ", ".join(counts) or "not recorded"
 
 
 def _best_first(rows: Sequence[MeanRow]) -> list[MeanRow]:

@@ -86,6 +86,7 @@ def run_status_report(scores: Scores) -> Report:
         "cellsWithoutVerdict": missing,
         "cellsSharingARequest": status.cells_sharing_a_request,
         "requestsShared": status.requests_shared,
+        "rounds": {str(rounds): cells for rounds, cells in status.rounds},
         "reading": {
             "answers": reading.answers,
             "valid": reading.valid,
@@ -142,6 +143,8 @@ def cost_reports(scores: Scores) -> list[Report]:
             "totalCostUsd": judge_usd,
             "unknownCostRecordCount": judge_unknown,
             "attempts": sum(cost.attempts for cost in scores.costs),
+            "reaskedAttempts": sum(cost.reasked for cost in scores.costs),
+            "reaskedCostUsd": sum(cost.reasked_nano_usd for cost in scores.costs) / _NANO,
             "promptTokens": sum(cost.prompt_tokens for cost in scores.costs),
             "completionTokens": sum(cost.completion_tokens for cost in scores.costs),
             "reasoningTokens": sum(cost.reasoning_tokens for cost in scores.costs),

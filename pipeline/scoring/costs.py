@@ -11,6 +11,8 @@ SELECT
     coalesce(served_model, 'unknown') AS model,
     count(*) AS attempts,
     count(*) FILTER (cost_nano_usd IS NULL) AS unknown_cost,
+    count(*) FILTER (round_number > 1) AS reasked,
+    coalesce(sum(cost_nano_usd) FILTER (round_number > 1), 0)::BIGINT AS reasked_nano_usd,
     coalesce(sum(cost_nano_usd), 0)::BIGINT AS nano_usd,
     coalesce(sum(prompt_tokens), 0)::BIGINT AS prompt_tokens,
     coalesce(sum(completion_tokens), 0)::BIGINT AS completion_tokens,
@@ -23,11 +25,13 @@ ORDER BY ALL
 
 @dataclass(frozen=True)
 class ModelCost:
-    """Attempts, tokens and cost of one served judge model."""
+    """Attempts, tokens and cost of one served judge model; ``reasked`` are those after a refused answer."""
 
     model: str
     attempts: int
     unknown_cost: int
+    reasked: int
+    reasked_nano_usd: int
     nano_usd: int
     prompt_tokens: int
     completion_tokens: int

@@ -30,6 +30,17 @@ WHERE request_hash IN (
     SELECT request_hash FROM cells WHERE request_hash IS NOT NULL GROUP BY request_hash HAVING count(*) > 1)
 """
 
+# A cell's rounds are those of the repeat that took most.
+_ROUNDS = """
+WITH answers AS (
+    SELECT request_hash, max(round_number) AS rounds FROM attempts GROUP BY request_hash
+)
+SELECT rounds, count(*) AS cells
+FROM cells JOIN answers USING (request_hash)
+GROUP BY rounds
+ORDER BY rounds
+"""
+
 
 @dataclass(frozen=True)
 class StatusCount:
@@ -56,7 +67,11 @@ class NotOkCell:
 
 @dataclass(frozen=True)
 class RunStatus:
-    """Coverage of a run. ``benchmark_valid`` only if every expected cell is ok."""
+    """Coverage of a run. ``benchmark_valid`` only if every expected cell is ok.
+
+    ``rounds`` holds (rounds, cells that took so many): how often their request was asked until an answer
+    settled it. Empty where attempts were not recorded.
+    """
 
     counts: tuple[StatusCount, ...]
     not_ok: tuple[NotOkCell, ...]
@@ -64,6 +79,7 @@ class RunStatus:
     historical_translation_failures: int
     cells_sharing_a_request: int
     requests_shared: int
+    rounds: tuple[tuple[int, int], ...]
 
     def total(self, *statuses: str) -> int:
         """Cells with one of the given statuses; all expected cells if none is given."""
@@ -85,6 +101,7 @@ def run_status(connection: duckdb.DuckDBPyConnection) -> RunStatus:
         historical_translation_failures=_count(connection, "SELECT count(*) FROM translation_failures"),
         cells_sharing_a_request=shared[0],
         requests_shared=shared[1],
+        rounds=tuple((rounds, cells) for rounds, cells in connection.execute(_ROUNDS).fetchall()),
     )
 
 

@@ -9,10 +9,11 @@ import polars as pl
 
 from pipeline.answers import Answer, read_answers
 from pipeline.canonical import canonical_hash, sha256_file
-from pipeline.config import Params, read_params, read_participants, read_profile
+from pipeline.config import Params, read_params, read_participants
 from pipeline.dataset import Dataset, read_dataset
 from pipeline.errors import InputError, one_line
 from pipeline.layout import CELLS, PARAMS, PARTICIPANTS, REQUESTS, RESPONSES, TABLES
+from pipeline.profiles import read_profile
 from pipeline.prompts import read_prompt_set
 from pipeline.tables.build import ParticipantRow, build, create_staging, insert_design
 from pipeline.tables.database import connect, create_schema, export_tables, literal_path
@@ -101,7 +102,6 @@ def _facts(root: Path, params: Params, dataset: Dataset) -> RunFacts:
             "languages": params.languages,
             "participants": params.participants,
             "repeats": params.judge.repeats,
-            "seed": params.seed if profile.request.send_seed else None,
             "parser_mode": params.parser.mode,
             "cells": sha256_file(root / CELLS),
             "requests": sha256_file(root / REQUESTS),
@@ -166,6 +166,7 @@ def _stage_answers(connection: duckdb.DuckDBPyConnection, answers: list[Answer])
             answer.repeat,
             index,
             index == answer.selected,
+            number,
             attempt.backend,
             attempt.http_status,
             attempt.finish_reason,
@@ -176,7 +177,7 @@ def _stage_answers(connection: duckdb.DuckDBPyConnection, answers: list[Answer])
             attempt.cost_nano_usd,
         )
         for answer in answers
-        for index, attempt in enumerate(answer.attempts)
+        for index, (attempt, number) in enumerate(zip(answer.attempts, answer.rounds, strict=True))
     ]
     attempts = pl.DataFrame(
         rows,
@@ -185,6 +186,7 @@ def _stage_answers(connection: duckdb.DuckDBPyConnection, answers: list[Answer])
             "repeat": pl.Int32,
             "attempt_index": pl.Int32,
             "selected": pl.Boolean,
+            "round_number": pl.Int32,
             "backend": pl.String,
             "http_status": pl.Int32,
             "finish_reason": pl.String,

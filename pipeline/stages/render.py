@@ -8,10 +8,11 @@ from pathlib import Path
 import polars as pl
 
 from pipeline.canonical import atomic_path, json_line, write_lines
-from pipeline.config import language_label, read_params, read_participants, read_profile
+from pipeline.config import language_label, read_params, read_participants
 from pipeline.dataset import read_dataset
 from pipeline.judges.rendering import build_request
 from pipeline.layout import CELLS, PARAMS, PARTICIPANTS, REQUESTS
+from pipeline.profiles import read_profile
 from pipeline.prompts import cell_variables, read_prompt_set
 from pipeline.requests import RequestLine
 from pipeline.translations import read_translations

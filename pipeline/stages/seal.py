@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pipeline.canonical import sha256_file, write_json
-from pipeline.config import PROFILE_FOLDER, PROMPT_SET_ROOTS, read_params, read_profile
+from pipeline.config import read_params
 from pipeline.layout import (
     CELLS,
     DATASETS,
@@ -23,6 +23,7 @@ from pipeline.layout import (
 )
 from pipeline.lineage.manifest import file_entries, manifest_document
 from pipeline.lineage.run_signature import counts_of, signature_of
+from pipeline.profiles import PROFILE_FOLDER, PROMPT_SET_ROOTS, read_profile
 from pipeline.scoring.schemes import scheme_named
 from pipeline.scoring.scores import score_run
 from pipeline.tables.database import connect, load_tables

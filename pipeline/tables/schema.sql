@@ -134,6 +134,7 @@ CREATE TABLE attempts (
     repeat INTEGER NOT NULL,
     attempt_index INTEGER NOT NULL,
     selected BOOLEAN NOT NULL,
+    round_number INTEGER CHECK (round_number >= 1),  -- the judge's how-manieth answer; null: it gave none
     backend VARCHAR NOT NULL,
     http_status INTEGER,
     finish_reason VARCHAR,

@@ -9,7 +9,7 @@ CREATE TEMP TABLE staged_answers (
     repeat INTEGER, text VARCHAR, finish_reason VARCHAR
 );
 CREATE TEMP TABLE staged_attempts (
-    request_hash VARCHAR, repeat INTEGER, attempt_index INTEGER, selected BOOLEAN,
+    request_hash VARCHAR, repeat INTEGER, attempt_index INTEGER, selected BOOLEAN, round_number INTEGER,
     backend VARCHAR, http_status INTEGER, finish_reason VARCHAR, served_model VARCHAR,
     prompt_tokens BIGINT, completion_tokens BIGINT, reasoning_tokens BIGINT, cost_nano_usd BIGINT
 );

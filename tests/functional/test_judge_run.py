@@ -31,7 +31,7 @@ from pipeline.judges import recorded
 from pipeline.judges.ledger import Intent, Ledger
 from pipeline.judges.pace import Patience
 from pipeline.judges.progress import PlainProgress
-from pipeline.judges.runner import Sources, Wanted, collect
+from pipeline.judges.runner import Sources, Terms, Wanted, collect
 from pipeline.judges.tally import Tally
 from pipeline.requests import JudgeRequest
 from pipeline.stages import judge
@@ -92,13 +92,13 @@ def gather(project: Project, patience: Patience = QUICK, offline: bool = False, 
         Sources(project.root / "data/recorded", project.ledger, offline, (project.root,)),
         project.profile,
         project.responses,
-        progress=lambda: PlainProgress(io.StringIO()),
-        patience=patience,
+        Terms(progress=lambda: PlainProgress(io.StringIO()), patience=patience),
     )
 
 
 def test_a_run_asks_each_request_once_and_a_second_run_none(service: FakeOpenAI, project: Project) -> None:
     assert judge.run(project.root) == (
+        "fake-model-served: 6 calls, $0.0007, estimated unknown\n"
         "judge: 6 answers (0 recorded, 0 from the ledger, 6 asked now), $0.0007 paid now "
         "-> data/responses/responses.jsonl"
     )

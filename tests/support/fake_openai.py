@@ -6,6 +6,10 @@
 
 A script is a function of (the parsed body, how often this body has come in, from 1) that returns what to
 do. The default says the same to the same body, so that answers can be predicted from requests.
+
+    python tests/support/fake_openai.py --port 8091 [--fault 429]
+
+runs it for people; a fault (see ``faults``) befalls each request once.
 """
 
 from __future__ import annotations
@@ -87,11 +91,12 @@ def answer(body: dict[str, Any], nth: int) -> Reply:
 class FakeOpenAI:
     """The running service; leave it as a context manager."""
 
-    def __init__(self, script: Script = answer) -> None:
+    def __init__(self, script: Script = answer, port: int = 0) -> None:
         self.script = script
         self.asked: Counter[str] = Counter()
         self.answered: Counter[str] = Counter()
         self.authorizations: list[str | None] = []
+        self.paths: list[str] = []
         self.started: list[float] = []
         self._lock = threading.Lock()
         service = self
@@ -99,7 +104,7 @@ class FakeOpenAI:
         class Handler(_Handler):
             owner = service
 
-        self._server = _Server(("127.0.0.1", 0), Handler)
+        self._server = _Server(("127.0.0.1", port), Handler)
         self.base_url = f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def __enter__(self) -> FakeOpenAI:
@@ -137,6 +142,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         digest = hashlib.sha256(raw).hexdigest()
+        self.owner.paths.append(self.path)
         nth = self.owner.note(digest, self.headers.get("Authorization"))
         reply = self.owner.script(json.loads(raw), nth)
         if isinstance(reply, Drop):
@@ -164,3 +170,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:
         pass
+
+
+if __name__ == "__main__":  # by way of the module of that name, so that its classes are there once
+    import fake_openai
+    from faults import serve
+
+    serve(fake_openai.FakeOpenAI, fake_openai.answer)

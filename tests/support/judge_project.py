@@ -12,8 +12,8 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from pipeline.canonical import json_line, sha256_hex
-from pipeline.config import JudgeProfile, read_profile
 from pipeline.judges.rendering import build_request
+from pipeline.profiles import JudgeProfile, read_profile
 from pipeline.prompts import read_prompt_set
 from pipeline.requests import JudgeRequest
 
@@ -68,6 +68,9 @@ class Project:
             },
             "transport": {"base_url": base_url, "max_tries": 2, "timeout_seconds": 10, **transport},
         }
+        self.write_whole_profile(profile)
+
+    def write_whole_profile(self, profile: dict[str, Any]) -> None:
         _write_yaml(self.root / "experiments/judges/fake.yaml", profile)
 
     def environment(self, **extra: str) -> dict[str, str]:
@@ -87,8 +90,12 @@ class Project:
 
     def run(self, *command: str, **extra: str) -> subprocess.CompletedProcess[str]:
         """Run it to its end."""
+        return self.run_for(120, *command, **extra)
+
+    def run_for(self, seconds: float, *command: str, **extra: str) -> subprocess.CompletedProcess[str]:
+        """Run it to its end, for that long at most."""
         process = self.start(*command, **extra)
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=seconds)
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 
@@ -107,8 +114,10 @@ except PipelineError as error:
 """
 
 
-def make_project(folder: Path, base_url: str, cells: int = 6, **transport: Any) -> Project:
-    """A project of that many requests whose judge is the service at ``base_url``."""
+def make_project(
+    folder: Path, base_url: str, cells: int = 6, profile: dict[str, Any] | None = None, **transport: Any
+) -> Project:
+    """A project of that many requests whose judge is the service at ``base_url``, or that of ``profile``."""
     root = folder / "project"
     prompts = root / PROMPT_SET
     prompts.mkdir(parents=True)
@@ -123,7 +132,10 @@ def make_project(folder: Path, base_url: str, cells: int = 6, **transport: Any) 
     (root / "experiments/judges").mkdir(parents=True)
     project = Project(root, [])
     project.write_params()
-    project.write_profile(base_url, **transport)
+    if profile is None:
+        project.write_profile(base_url, **transport)
+    else:
+        project.write_whole_profile(profile)
     prompt_set = read_prompt_set(prompts)
     lines = []
     for number in range(cells):

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from tiny_project import JUDGE, PARAMS, PARTICIPANTS, PROFILE, make_tiny_project, put
 
-from pipeline.config import language_label, read_params, read_participants, read_profile
+from pipeline.config import language_label, read_params, read_participants
 from pipeline.errors import ConfigError
+from pipeline.profiles import read_profile
 
 SECRET = "sk-or-v1-0123456789abcdef"
 
@@ -186,7 +187,7 @@ def test_unknown_profile(project: Path) -> None:
 PROFILE_ERRORS: list[tuple[str, str, str, list[str]]] = [
     ("model: tiny-model", "modle: tiny-model", "request.modle", ["did you mean 'model'?"]),
     ("max_tokens: 400", "max_token: 400", "request.max_token", ["did you mean 'max_tokens'?"]),
-    ("  base_url", "  baseurl", "transport.baseurl", ["did you mean 'base_url'?", "allowed: base_url, "]),
+    ("  base_url", "  baseurl", "transport.baseurl", ["did you mean 'base_url'?", "allowed: "]),
     ("backend: openai", "bakend: openai", "bakend", ["did you mean 'backend'?"]),
     ("openai-compatible", "telepathy", "backend", ["'openai-compatible'", "'telepathy'"]),
     ("temperature: 0", "temperature: '0'", "request.temperature", ["number", "'0'"]),

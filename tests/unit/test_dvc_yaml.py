@@ -12,7 +12,8 @@ import pytest
 from ruamel.yaml import YAML
 
 from pipeline import vocabulary
-from pipeline.config import PROMPT_SET_ROOTS, TRANSLATIONS_ROOT, Params
+from pipeline.config import TRANSLATIONS_ROOT, Params
+from pipeline.profiles import PROMPT_SET_ROOTS
 from pipeline.stages import seal
 
 ROOT = Path(__file__).parents[2]

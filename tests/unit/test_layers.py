@@ -58,7 +58,9 @@ ALLOWED: dict[str, set[str]] = {
     "jsonl": {"errors"},
     "validation": {"errors"},
     "dataset": EDGE,
-    "config": EDGE | {"dataset"},
+    "yaml_file": EDGE,
+    "profiles": EDGE | {"yaml_file"},
+    "config": EDGE | {"dataset", "yaml_file"},
     "translations": EDGE | {"dataset", "config"},
     "prompts": EDGE | {"dataset"},
     "requests": EDGE,
@@ -68,10 +70,20 @@ ALLOWED: dict[str, set[str]] = {
     "scoring": GROUND | {"tables"},
     "lineage": GROUND | {"pipeline", "scoring"},
     "reporting": GROUND | {"lineage", "scoring"},
-    "judges": EDGE | {"answers", "config", "dataset", "prompts", "requests"},
+    "judges": EDGE
+    | {"annotation", "yaml_file", "answers", "config", "dataset", "profiles", "prompts", "requests"},
 }
 _PARTS = set(ALLOWED)
-ALLOWED["published"] = _PARTS - {"judges", "config", "prompts", "requests", "answers", "translations"}
+ALLOWED["published"] = _PARTS - {
+    "judges",
+    "config",
+    "profiles",
+    "yaml_file",
+    "prompts",
+    "requests",
+    "answers",
+    "translations",
+}
 ALLOWED["stages"] = _PARTS | {"published"}
 ALLOWED["commands"] = ALLOWED["stages"] | {"stages"}
 ALLOWED["cli"] = {"pipeline", "errors", "commands"}

@@ -13,9 +13,10 @@ import pytest
 import rfc8785
 from tiny_project import JUDGE, PARAMS, PROFILE, PROMPT_SET, items, lines, make_tiny_project, put
 
-from pipeline.config import read_params, read_profile
+from pipeline.config import read_params
 from pipeline.errors import InputError
 from pipeline.judges.rendering import build_request
+from pipeline.profiles import read_profile
 from pipeline.prompts import read_prompt_set
 from pipeline.requests import JudgeRequest, RequestLine, read_request_lines
 from pipeline.stages import render

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.answers import Answer, Attempt, Usage
-from pipeline.config import JudgeProfile
+from pipeline.profiles import GeminiCliProfile, JudgeProfile, OpenAICompatibleProfile, VertexProfile
 from pipeline.requests import JudgeRequest
 
 
@@ -38,12 +38,34 @@ def a_request(name: str = "a") -> JudgeRequest:
 
 
 def a_profile(base_url: str = "http://127.0.0.1:9", request: Any = None, **transport: Any) -> JudgeProfile:
-    return JudgeProfile.model_validate(
+    return OpenAICompatibleProfile.model_validate(
         {
             "backend": "openai-compatible",
             "prompt_set": "data/judge-prompts/x",
             "request": {"service": "fake", "model": "m", "max_tokens": 64, **(request or {})},
             "transport": {"base_url": base_url, "timeout_seconds": 5, "max_tries": 2, **transport},
+        }
+    )
+
+
+def a_vertex_profile(request: Any = None, **transport: Any) -> VertexProfile:
+    return VertexProfile.model_validate(
+        {
+            "backend": "vertex",
+            "prompt_set": "data/judge-prompts/x",
+            "request": {"service": "vertex-ai", "model": "gemini-x", "max_tokens": 64, **(request or {})},
+            "transport": {"timeout_seconds": 5, "max_tries": 2, "credentials": "token", **transport},
+        }
+    )
+
+
+def a_cli_profile(model: str = "gemini-x", **transport: Any) -> GeminiCliProfile:
+    return GeminiCliProfile.model_validate(
+        {
+            "backend": "gemini-cli",
+            "prompt_set": "data/judge-prompts/x",
+            "request": {"service": "gemini-cli", "model": model},
+            "transport": {"timeout_seconds": 20, "max_tries": 2, **transport},
         }
     )
 

@@ -17,9 +17,10 @@ from judge_samples import a_profile, a_request
 
 from pipeline.answers import Attempt
 from pipeline.errors import ConfigError
-from pipeline.judges import openai_compatible
+from pipeline.judges import http_client
 from pipeline.judges.base import CallFailed, GiveUp, RetryLater, Uncertain
-from pipeline.judges.openai_compatible import OpenAICompatible, retry_after
+from pipeline.judges.http_client import retry_after
+from pipeline.judges.openai_compatible import OpenAICompatible
 from pipeline.judges.secrets import Secret
 
 KEY = "sk-very/secret"
@@ -243,7 +244,7 @@ def test_what_is_not_http_is_uncertain() -> None:
 def test_an_answer_without_bounds_is_not_read_to_its_end(
     service: FakeOpenAI, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(openai_compatible, "MAX_BODY_BYTES", 1 << 20)
+    monkeypatch.setattr(http_client, "MAX_BODY_BYTES", 1 << 20)
     service.script = lambda body, nth: Reply(body=b" " * (3 << 20))
     with pytest.raises(Uncertain, match="more than 1 MiB"):
         send(service.base_url)

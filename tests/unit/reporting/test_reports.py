@@ -41,7 +41,7 @@ NAMES = {
 @pytest.fixture(scope="module")
 def scores() -> Scores:
     def attempt(request: str, index: int, model: str | None, cost: int | None) -> tuple[object, ...]:
-        return (request * 64, 0, index, index == 0, "b", 200, "stop", model, 100, 10, 1, cost)
+        return (request * 64, 0, index, index == 0, index + 1, "b", 200, "stop", model, 100, 10, 1, cost)
 
     return TinyRun(
         items=[item("i1"), item("i2", "ignore", turns=2, mode="dyadic")],
@@ -111,6 +111,8 @@ def test_costs_are_sums_of_whole_nano_dollars(reports: dict[str, Report]) -> Non
         "totalCostUsd": 0.002000001,
         "unknownCostRecordCount": 1,
         "attempts": 4,
+        "reaskedAttempts": 1,
+        "reaskedCostUsd": 0.0,
         "promptTokens": 400,
         "completionTokens": 40,
         "reasoningTokens": 4,

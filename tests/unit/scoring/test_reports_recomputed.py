@@ -335,6 +335,7 @@ class Expectation:
             ],
             "cellsSharingARequest": 0,
             "requestsShared": 0,
+            "rounds": {},
             "reading": {
                 "answers": len(answers),
                 "valid": sum(not verdict.failure for verdict in answers),

@@ -22,7 +22,7 @@ RUN = TinyRun(
     translations={("i1", "en", "p1"): "Hi, Hi"},
     history=[(("i1", "en", "p2"), "timeout")],
     failures={("i1", "en", "p2"): "timeout"},
-    attempts=[("a" * 64, 0, 0, True, "b", 200, "stop", "m", 1, 2, None, 3)],
+    attempts=[("a" * 64, 0, 0, True, 1, "b", 200, "stop", "m", 1, 2, None, 3)],
 )
 
 

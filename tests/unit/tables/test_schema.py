@@ -18,7 +18,7 @@ def connection() -> Iterator[duckdb.DuckDBPyConnection]:
         participants=["p1", "p2"],
         answers={("i1", "en", "p1"): [answer(minor=("other",))]},
         history=[(("i1", "en", "p1"), "timeout")],
-        attempts=[(HASH, 0, 0, True, "b", 200, "stop", "m", 1, 2, 0, 3)],
+        attempts=[(HASH, 0, 0, True, 1, "b", 200, "stop", "m", 1, 2, 0, 3)],
     )
     with run.tables() as opened:
         yield opened
