@@ -3,14 +3,17 @@
     python docs/generate.py            # write
     python docs/generate.py --check    # exit 1 if something would change
 
-Generated are ``docs/commands.md`` (every command's ``--help``) and the leaderboard in ``README.md``.
+Generated are ``docs/commands.md`` (every command's ``--help``), ``docs/profiles.md`` (every key of a judge
+profile) and the leaderboard in ``README.md``.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -18,6 +21,12 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from pipeline.cli import cli  # noqa: E402
+from pipeline.profiles import (  # noqa: E402
+    GeminiCliProfile,
+    OpenAICompatibleProfile,
+    OpenRouterBatchProfile,
+    VertexProfile,
+)
 
 BEGIN, END = "<!-- leaderboard -->\n", "<!-- /leaderboard -->"
 
@@ -41,6 +50,41 @@ def help_texts(command: click.Command, name: str) -> Iterator[tuple[str, str]]:
                 yield from help_texts(found, f"{name} {sub}")
 
 
+def profiles_page() -> str:
+    """Every key of a judge profile by backend, with its default and what it may be."""
+    parts = [
+        "# Judge profiles",
+        "Generated from `pipeline/profiles.py` by `python docs/generate.py`. A profile is a YAML file of "
+        "`experiments/judges/` with `backend`, `prompt_set`, `request`, `transport` and, if wanted, "
+        "`description`. `request` and the prompt set decide a request's hash; `transport` never does.",
+    ]
+    for profile in (OpenAICompatibleProfile, OpenRouterBatchProfile, VertexProfile, GeminiCliProfile):
+        parts.append(f"## `backend: {profile.model_fields['backend'].annotation.__args__[0]}`")
+        rows = ["| key | default | allowed |", "| --- | --- | --- |"]
+        for section in ("request", "transport"):
+            model = profile.model_fields[section].annotation
+            allowed = model.model_json_schema()["properties"]
+            for name, field in model.model_fields.items():
+                default = "required" if field.is_required() else f"`{json.dumps(field.default)}`"
+                rows.append(f"| `{section}.{name}` | {default} | {_allowed(allowed[name])} |")
+        parts.append("\n".join(rows))
+    return "\n\n".join(parts) + "\n"
+
+
+def _allowed(schema: dict[str, Any]) -> str:
+    """A JSON schema in few words."""
+    if "anyOf" in schema:
+        return " or ".join(_allowed(part) for part in schema["anyOf"])
+    if "enum" in schema:
+        return ", ".join(f"`{value}`" for value in schema["enum"])
+    limits = {"minimum": "from", "exclusiveMinimum": "above", "maximum": "to", "exclusiveMaximum": "below"}
+    words = [f"{word} {schema[key]}" for key, word in limits.items() if key in schema]
+    kind = {"string": "text", "object": "mapping", "boolean": "true or false"}.get(
+        schema.get("type", ""), schema.get("type", "any")
+    )
+    return " ".join([kind, *words])
+
+
 def readme() -> str:
     """The README with the overall board of ``reports/leaderboard.md`` in its place."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -53,7 +97,11 @@ def readme() -> str:
 
 
 def main() -> None:
-    pages = {ROOT / "docs" / "commands.md": commands_page(), ROOT / "README.md": readme()}
+    pages = {
+        ROOT / "docs" / "commands.md": commands_page(),
+        ROOT / "docs" / "profiles.md": profiles_page(),
+        ROOT / "README.md": readme(),
+    }
     stale = [path for path, text in pages.items() if not path.is_file() or path.read_text("utf-8") != text]
     if "--check" in sys.argv[1:]:
         for path in stale:

@@ -42,7 +42,7 @@ _ADD_REQUEST = "INSERT INTO requests VALUES (?, ?) ON CONFLICT DO NOTHING"
 _ADD_INTENT = "INSERT INTO intents (request_hash, repeat, backend, owner, started_at) VALUES (?, ?, ?, ?, ?)"
 _ADD_OUTCOME = f"""
 INSERT INTO outcomes (intent, ended_at, kind, problem, {ATTEMPT_COLUMNS})
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (intent) DO NOTHING
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (intent) DO NOTHING
 """  # noqa: S608
 _SELECT = "INSERT INTO selections VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
 # What came in after the selection is kept, but is no part of the answer: the answer never changes.

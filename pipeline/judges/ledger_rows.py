@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.answers import Attempt, Usage, encode_raw
-from pipeline.canonical import canonical_bytes
+from pipeline.canonical import canonical_bytes, json_line, sha256_hex, sha256_text
 from pipeline.errors import LedgerError
 from pipeline.requests import JudgeRequest
 
 ATTEMPT_COLUMNS = (
     "http_status, text, finish_reason, served_model, system_fingerprint, response_id, "
-    "prompt_tokens, completion_tokens, reasoning_tokens, cost_nano_usd, raw"
+    "prompt_tokens, completion_tokens, reasoning_tokens, cost_nano_usd, raw, digest"
 )
 
 
@@ -33,9 +33,10 @@ def packed_request(request: JudgeRequest) -> bytes:
 def attempt_row(attempt: Attempt | None) -> tuple[Any, ...]:
     """The values of ``ATTEMPT_COLUMNS``; all None if no response came."""
     if attempt is None:
-        return (None,) * 11
+        return (None,) * 12
     usage = attempt.usage or Usage(prompt_tokens=None, completion_tokens=None, reasoning_tokens=None)
-    return (
+    raw = attempt.raw_bytes()
+    facts = (
         attempt.http_status,
         attempt.text,
         attempt.finish_reason,
@@ -46,23 +47,27 @@ def attempt_row(attempt: Attempt | None) -> tuple[Any, ...]:
         usage.completion_tokens,
         usage.reasoning_tokens,
         attempt.cost_nano_usd,
-        zlib.compress(attempt.raw_bytes()),
     )
+    return (*facts, zlib.compress(raw), _digest(facts, raw))
 
 
 def attempt_of(path: Path, row: tuple[Any, ...]) -> Attempt:
     """The attempt of a row (backend, then ``ATTEMPT_COLUMNS``) of the ledger at ``path``.
 
     Raises:
-        LedgerError: the stored response cannot be unpacked.
+        LedgerError: the stored response cannot be unpacked, or is not what was stored.
     """
-    backend, status, text, finish_reason, served_model, fingerprint, response_id, *tokens, cost, packed = row
+    backend, *facts, packed, digest = row
+    status, text, finish_reason, served_model, fingerprint, response_id, *tokens, cost = facts
     try:
-        raw, encoding = encode_raw(zlib.decompress(packed))
+        body = zlib.decompress(packed)
     except zlib.error:
         raise LedgerError(
             f"{path} is damaged (a stored response cannot be unpacked); restore a copy of it"
         ) from None
+    if _digest(tuple(facts), body) != digest:
+        raise LedgerError(f"{path} is damaged (a stored answer was changed); restore a copy of it")
+    raw, encoding = encode_raw(body)
     usage = None
     if any(count is not None for count in tokens):
         usage = Usage(prompt_tokens=tokens[0], completion_tokens=tokens[1], reasoning_tokens=tokens[2])
@@ -79,3 +84,8 @@ def attempt_of(path: Path, row: tuple[Any, ...]) -> Attempt:
         raw=raw,
         raw_encoding=encoding,
     )
+
+
+def _digest(facts: tuple[Any, ...], raw: bytes) -> str:
+    """SHA-256 over what a response was read as and the response itself."""
+    return sha256_text(json_line([*facts, sha256_hex(raw)]))

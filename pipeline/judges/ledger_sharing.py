@@ -46,7 +46,7 @@ _ADD_INTENT = "INSERT INTO intents (request_hash, repeat, backend, owner, starte
 _ADD_IMPORT = "INSERT INTO imports VALUES (?, ?)"
 _ADD_OUTCOME = f"""
 INSERT INTO outcomes (intent, ended_at, kind, problem, {ATTEMPT_COLUMNS})
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """  # noqa: S608
 _SELECT = """
 INSERT INTO selections SELECT ?, ?, outcome, ? FROM outcomes WHERE intent = ? ON CONFLICT DO NOTHING

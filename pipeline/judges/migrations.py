@@ -41,9 +41,11 @@ CREATE TABLE outcomes (                   -- what came of an intent; numbered as
     reasoning_tokens   INTEGER,
     cost_nano_usd      INTEGER,
     raw                BLOB,              -- zlib of the response body
+    digest             TEXT,              -- SHA-256 over http_status to raw: what is read must be what came
     CHECK ((kind = 'answer') = (problem IS NULL)),
     CHECK (kind <> 'answer' OR http_status IS NOT NULL),
-    CHECK ((http_status IS NULL) = (raw IS NULL))
+    CHECK ((http_status IS NULL) = (raw IS NULL)),
+    CHECK ((http_status IS NULL) = (digest IS NULL))
 ) STRICT;
 
 CREATE TABLE selections (                 -- the answer that counts, once and for ever

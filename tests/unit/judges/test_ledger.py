@@ -311,6 +311,22 @@ def test_a_stored_response_that_cannot_be_unpacked_is_an_error(ledger: Ledger, p
         ledger.answer(KEY)
 
 
+@pytest.mark.parametrize(
+    "change",
+    ["text = 'Critical:'", "finish_reason = 'other'", "prompt_tokens = 1", "cost_nano_usd = 1"],
+)
+def test_a_stored_answer_that_was_changed_is_an_error(ledger: Ledger, path: Path, change: str) -> None:
+    ledger.finish(begin(ledger), "answer", attempt=an_attempt())
+    assert ledger.answer(KEY) is not None
+    connection = sqlite3.connect(path)
+    with connection:
+        connection.execute("DROP TRIGGER outcomes_keep_update")
+        connection.execute(f"UPDATE outcomes SET {change}")  # noqa: S608
+    connection.close()
+    with pytest.raises(LedgerError, match="was changed"):
+        ledger.answer(KEY)
+
+
 @pytest.mark.parametrize("place", ["/proc/nowhere/ledger.sqlite", "/dev/null/ledger.sqlite"])
 def test_a_folder_that_cannot_be_made_is_named(place: str) -> None:
     with pytest.raises(StorageError, match=f"{Path(place).parent}.*set CTXEVAL_LEDGER"):

@@ -185,8 +185,8 @@ def test_a_ledger_of_the_first_schema_is_brought_up_and_keeps_its_answers(tmp_pa
     old.execute("INSERT INTO requests VALUES ('h', x'00')")
     old.execute("INSERT INTO intents VALUES (1, 'h', 0, 'b', 'o', 't')")
     old.execute(
-        "INSERT INTO outcomes (intent, ended_at, kind, http_status, text, raw) "
-        "VALUES (1, 't', 'answer', 200, 'x', ?)",
+        "INSERT INTO outcomes (intent, ended_at, kind, http_status, text, raw, digest) "
+        "VALUES (1, 't', 'answer', 200, 'x', ?, 'd')",
         (b"x\x9c\x03\x00\x00\x00\x00\x01",),
     )
     old.execute("INSERT INTO selections VALUES ('h', 0, 1, 't')")
