@@ -127,7 +127,7 @@ def test_a_run_is_valid_only_if_every_cell_is_ok() -> None:
 @pytest.mark.parametrize("count", [1, 3])
 def test_another_number_of_answers_than_repeats_is_an_error(count: int) -> None:
     run = TinyRun(repeats=2, answers={CELL: [CLEAN] * count})
-    with pytest.raises(PipelineError, match=rf"^cell i1 en p1 has {count} answers where 2 belong; mend"):
+    with pytest.raises(PipelineError, match=rf"^cell i1 en p1 has {count} answers where 2 belong; run"):
         run.scores()
 
 
