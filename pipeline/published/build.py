@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 from pipeline.canonical import write_json, write_text
@@ -20,12 +21,15 @@ from pipeline.scoring.scores import Scores, score_run
 from pipeline.tables.database import connect, export_tables
 from pipeline.tables.folders import folder_beside, replace_folders
 
+_SOURCE = "source"
 _OUTPUTS = ("tables", "reports")
 _MANIFEST = "reports/manifest.json"
 
 
 def build_published(source: Path, dataset_path: Path, out: Path, scheme: str = "context-v1") -> Scores:
-    """Write ``out/tables`` and ``out/reports`` from a published run folder; both whole or not at all.
+    """Write ``out/source``, ``out/tables`` and ``out/reports`` from a published run; whole or not at all.
+
+    ``source`` keeps the very bytes the run was rebuilt from: ``out`` can be traced and verified alone.
 
     Returns:
         The scores that were written.
@@ -48,8 +52,9 @@ def build_published(source: Path, dataset_path: Path, out: Path, scheme: str = "
             export_tables(connection, staging / "tables")
             write_reports(staging / "reports" / "scores", score_reports(scores))
             write_text(staging / "reports" / "leaderboard.md", leaderboard_markdown(scores))
-            _write_manifest(staging, run, dataset_path, scores)
-            replace_folders(staging, out, _OUTPUTS)
+            _keep_source(staging / _SOURCE, run, dataset_path)
+            _write_manifest(staging, scores)
+            replace_folders(staging, out, (_SOURCE, *_OUTPUTS))
     return scores
 
 
@@ -59,7 +64,7 @@ def _check_place(source: Path, out: Path) -> None:
         raise PublishedRunError.at(out, "is the published run itself; name another folder")
     there = {
         file.relative_to(out).as_posix()
-        for name in _OUTPUTS
+        for name in (_SOURCE, *_OUTPUTS)
         for file in (out / name).rglob("*")
         if not file.is_dir() or file.is_symlink()
     }
@@ -68,8 +73,9 @@ def _check_place(source: Path, out: Path) -> None:
     known = {_MANIFEST}
     if (out / _MANIFEST).is_file():
         manifest = read_json(out / _MANIFEST, PublishedRunError)
-        entries = manifest.get("outputs") if isinstance(manifest, dict) else None
-        known |= {str(entry.get("path")) for entry in entries or () if isinstance(entry, dict)}
+        listed = manifest if isinstance(manifest, dict) else {}
+        entries = [entry for part in ("inputs", "outputs") for entry in listed.get(part) or ()]
+        known |= {str(entry.get("path")) for entry in entries if isinstance(entry, dict)}
     foreign = sorted(there - known)
     if foreign or "tables/run.parquet" not in known:
         raise PublishedRunError.at(
@@ -78,12 +84,19 @@ def _check_place(source: Path, out: Path) -> None:
         )
 
 
-def _write_manifest(staging: Path, run: PublishedRun, dataset_path: Path, scores: Scores) -> None:
-    inputs = file_entries(run.folder, run.files) + file_entries(dataset_path.parent, [dataset_path.name])
+def _keep_source(kept: Path, run: PublishedRun, dataset_path: Path) -> None:
+    files = [run.path(name) for name in run.files]
+    for part, paths in (("run", files), ("dataset", [dataset_path])):
+        (kept / part).mkdir(parents=True)
+        for path in paths:
+            shutil.copyfile(path, kept / part / path.name)
+
+
+def _write_manifest(staging: Path, scores: Scores) -> None:
     document = manifest_document(
         signature=signature_of(scores),
         run_name=scores.run.run_name,
-        inputs=inputs,
+        inputs=file_entries(staging, [_SOURCE]),
         outputs=file_entries(staging, _OUTPUTS),
         parameters={
             "languages": list(scores.languages),

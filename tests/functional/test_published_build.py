@@ -41,8 +41,8 @@ def test_the_files_and_what_is_printed(run: Published, tmp_path: Path) -> None:
     assert (
         "|p:unrecorded|j:own-backend:own/judge|e:unrecorded|r:1|a:strict|w:context-v1|c:6/8|v:" in signature
     )
-    assert last == f"wrote {out / 'tables'} and {out / 'reports'}"
-    assert sorted(path.name for path in out.iterdir()) == ["reports", "tables"]
+    assert last == f"wrote {out}: source, tables, reports"
+    assert sorted(path.name for path in out.iterdir()) == ["reports", "source", "tables"]
     assert sorted(path.name for path in (out / "reports").iterdir()) == [
         "leaderboard.md",
         "manifest.json",
@@ -81,7 +81,12 @@ def test_the_order_of_lines_changes_nothing_but_the_hashes(run: Published, tmp_p
     build(run, tmp_path / "two")
     one, two = tree(tmp_path / "one"), tree(tmp_path / "two")
     differing = {name for name in one | two if one.get(name) != two.get(name)}
-    assert differing == {"reports/manifest.json", "reports/leaderboard.md", "tables/run.parquet"}
+    assert differing == {
+        "reports/manifest.json",
+        "reports/leaderboard.md",
+        "tables/run.parquet",
+        f"source/run/{RAW}",
+    }
 
 
 def test_another_scheme(run: Published, tmp_path: Path) -> None:
@@ -359,7 +364,7 @@ def test_an_older_build_stays_as_it_was(run: Published, tmp_path: Path, name: st
     BROKEN[name][0](run)
     refusal(build(run, out))
     assert tree(out) == before
-    assert sorted(path.name for path in out.iterdir()) == ["reports", "tables"]
+    assert sorted(path.name for path in out.iterdir()) == ["reports", "source", "tables"]
 
 
 def test_an_out_that_cannot_be_written(run: Published, tmp_path: Path) -> None:

@@ -164,16 +164,17 @@ def test_the_published_build_lists_every_file_but_its_manifest(tmp_path: Path) -
     build_published(tmp_path / "run", tmp_path / "dataset.json", out)
     text = (out / "reports" / "manifest.json").read_text(encoding="utf-8")
     document = json.loads(text)
-    listed = {entry["path"]: entry["sha256"] for entry in document["outputs"]}
+    entries = document["inputs"] + document["outputs"]
+    listed = {entry["path"]: entry["sha256"] for entry in entries}
     there = {
         path.relative_to(out).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in out.rglob("*")
-        if path.is_file() and path.name != "manifest.json"
+        if path.is_file() and path != out / "reports/manifest.json"
     }
     assert listed == there
     assert [entry["path"] for entry in document["inputs"]] == [
-        "judge-raw.jsonl",
-        "manifest.json",
-        "dataset.json",
+        "source/dataset/dataset.json",
+        "source/run/judge-raw.jsonl",
+        "source/run/manifest.json",
     ]
     assert str(tmp_path) not in text
