@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pipeline.canonical import canonical_bytes, canonical_hash
+from pipeline.canonical import canonical_bytes, sha256_hex
 from pipeline.errors import InputError
 from pipeline.jsonl import read_json_lines
 from pipeline.validation import StrictModel, validate
@@ -25,17 +26,22 @@ class JudgeRequest:
     model_file_sha256: str | None
     body: dict[str, Any]
 
-    @property
-    def request_hash(self) -> str:
-        """SHA-256 over the RFC 8785 form of service, model file hash and body."""
-        return canonical_hash(
-            {"service": self.service, "model_file_sha256": self.model_file_sha256, "body": self.body}
-        )
-
-    @property
+    @cached_property
     def body_bytes(self) -> bytes:
         """The bytes that are sent: the body in RFC 8785 form."""
         return canonical_bytes(self.body)
+
+    @property
+    def identity_bytes(self) -> bytes:
+        """The RFC 8785 form of service, model file hash and body: what is hashed."""
+        facts = canonical_bytes({"model_file_sha256": self.model_file_sha256, "service": self.service})
+        # The keys stand in order: body, model_file_sha256, service.
+        return b'{"body":' + self.body_bytes + b"," + facts[1:]
+
+    @property
+    def request_hash(self) -> str:
+        """SHA-256 over ``identity_bytes``."""
+        return sha256_hex(self.identity_bytes)
 
 
 class RequestLine(StrictModel):

@@ -6,7 +6,7 @@ import threading
 from collections import deque
 from collections.abc import Iterable
 
-from pipeline.answers import Key
+from pipeline.answers import Attempt, Key
 from pipeline.errors import BackendError
 from pipeline.judges.base import Backend, CallFailed, GiveUp, RetryLater, Uncertain
 from pipeline.judges.books import Books
@@ -21,12 +21,18 @@ from pipeline.requests import JudgeRequest
 # How long until a key that another process is asking is looked at again.
 _LEASED_SECONDS = 0.2
 _SHOW_SECONDS = 0.1
+# One more thread for so many calls at once: storing an answer takes a small part of the time of a call.
+_CALLS_A_SPARE = 4
 _UNCERTAIN = "this process was told twice to stop and did not wait for the answer"
+_UNSENT = "not sent: the run was told to stop"
 _IN_JOB = "stands in an open batch job; see `python -m pipeline ledger status`"
 
 
 class LiveAsker:
     """A pool of threads that works off a queue of keys; see ``books.Asker``.
+
+    At most ``transport.concurrency`` calls are under way. There are more threads than that, so that writing
+    down an intent or an answer, a wait for the disk, keeps no call from being made.
 
     A request that brings no answer is counted and the others go on, unless so many fail one after the
     other that the service must be gone.
@@ -38,7 +44,8 @@ class LiveAsker:
         self._backend = backend
         self._books = books
         self._ledger = books.ledger
-        self._threads = transport.concurrency
+        self._calls = threading.Semaphore(transport.concurrency)
+        self._threads = transport.concurrency + max(1, transport.concurrency // _CALLS_A_SPARE)
         self._pace = Pace(transport.requests_per_minute)
         self._patience = books.patience or Patience(transport.max_tries)
         # A call and the waits around it fit in; a process that ends gives its leases back at once.
@@ -115,7 +122,6 @@ class LiveAsker:
             request = self._books.render(key[0])
             tried, waited = 0, 0.0
             while True:
-                self._pace.wait(self._stop)
                 if not self._stop.is_set():
                     self._books.budget.reserve(request, self._stop.is_set)
                 if self._stop.is_set():
@@ -138,8 +144,6 @@ class LiveAsker:
                 if wait is None:
                     self._give_up(key, done.problem)
                     return True
-                if asked_for:
-                    self._pace.pause(asked_for)
                 self._books.note("waiting to ask again", key, seconds=round(wait, 3), problem=done.problem)
                 waited += wait
                 self._stop.wait(wait)
@@ -154,11 +158,8 @@ class LiveAsker:
 
     def _call(self, request: JudgeRequest, intent: Intent) -> bool | CallFailed:
         """Send once and write down what came of it; for an answer, whether it settles its key."""
-        with self._lock:
-            self._in_flight[intent.number] = request, intent
-        self._books.note("asked", intent.key, intent=intent.number)
         try:
-            attempt = self._backend.send(request)
+            attempt = self._send(request, intent)
         except CallFailed as failure:
             kind: Kind = "uncertain" if isinstance(failure, Uncertain) else "failed"
             self._books.outcome(request, intent, kind, attempt=failure.attempt, problem=failure.problem)
@@ -167,11 +168,33 @@ class LiveAsker:
                 raise BackendError(f"{failure.problem} (request {intent.key[0]})") from None
             return failure
         else:
+            if attempt is None:
+                self._books.unsent(request, intent, _UNSENT)
+                return True
             self._failures_in_a_row = 0
             return self._books.outcome(request, intent, "answer", attempt=attempt)
         finally:
             with self._lock:
                 self._in_flight.pop(intent.number, None)
+
+    def _send(self, request: JudgeRequest, intent: Intent) -> Attempt | None:
+        """Make the call when there is room for one; None if the run has to end before that."""
+        with self._calls:
+            self._pace.wait(self._stop)
+            with self._lock:
+                if self._stop.is_set():
+                    return None
+                self._in_flight[intent.number] = request, intent
+            self._books.note("asked", intent.key, intent=intent.number)
+            try:
+                return self._backend.send(request)
+            except GiveUp:
+                self._stop.set()  # before there is room for the next call
+                raise
+            except RetryLater as later:
+                if later.retry_after and later.retry_after <= self._patience.total_seconds:
+                    self._pace.pause(later.retry_after)
+                raise
 
     def _give_up(self, key: Key, problem: str) -> None:
         self._books.gave_up(key, problem)

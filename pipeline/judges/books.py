@@ -100,6 +100,13 @@ class Books:
         )
         return settled
 
+    def unsent(self, request: JudgeRequest, intent: Intent, why: str) -> None:
+        """An intent that was never carried out: nothing was asked, nothing is spent."""
+        self.ledger.finish(intent, "failed", problem=why)
+        self.ledger.release(intent.key)
+        self.budget.withdraw(request)
+        self.note("not sent", intent.key, intent=intent.number, why=why)
+
     def found(self, key: Key) -> None:
         """Another process has settled a key meanwhile."""
         with self._lock:

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import BinaryIO, TextIO
+from typing import TextIO
 
 from pipeline.errors import StorageError, one_line
 from pipeline.judges.secrets import Secret
@@ -45,7 +45,7 @@ class Events:
         self._people = people
         self._clock = clock
         self._secrets: list[Secret] = []
-        self._file: BinaryIO | None = None
+        self._file: int | None = None
         self._lock = threading.Lock()
 
     def open(self) -> None:
@@ -71,33 +71,38 @@ class Events:
         moment = datetime.fromtimestamp(self._clock(), UTC)
         row = {"at": moment.isoformat(timespec="milliseconds"), "event": event, **facts}
         line = self._without_keys(json.dumps(row, ensure_ascii=False) + "\n")
-        with self._lock:
-            if self.path is not None:
-                try:
-                    file = self._opened()
-                    file.write(line)
-                    file.flush()
-                except OSError:
+        if self.path is not None:
+            try:
+                # One write a line, and no lock: a file opened to append takes whole lines from all threads.
+                if os.write(self._opened(), line) < len(line):
                     self.lost += 1
-            if self._people is not None:
-                words = " ".join(f"{name}={value}" for name, value in facts.items() if value is not None)
-                shown = self._without_keys(f"{moment:%H:%M:%S} {one_line(f'{event} {words}')}\n")
-                with contextlib.suppress(OSError):
-                    self._people.write(shown.decode("utf-8"))
-                    self._people.flush()
+            except OSError:
+                self.lost += 1
+        if self._people is not None:
+            words = " ".join(f"{name}={value}" for name, value in facts.items() if value is not None)
+            shown = self._without_keys(f"{moment:%H:%M:%S} {one_line(f'{event} {words}')}\n")
+            with self._lock, contextlib.suppress(OSError):
+                self._people.write(shown.decode("utf-8"))
+                self._people.flush()
 
     def close(self) -> None:
         """Close the file."""
-        if self._file is not None:
-            with contextlib.suppress(OSError):
-                self._file.close()
+        with self._lock:
+            if self._file is not None:
+                with contextlib.suppress(OSError):
+                    os.close(self._file)
+                self._file = None
 
-    def _opened(self) -> BinaryIO:
-        if self._file is None:
-            assert self.path is not None  # noqa: S101 - for the type checker
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = self.path.open("ab")
-        return self._file
+    def _opened(self) -> int:
+        file = self._file
+        if file is not None:
+            return file
+        with self._lock:
+            if self._file is None:
+                assert self.path is not None  # noqa: S101 - for the type checker
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+            return self._file
 
     def _without_keys(self, line: str) -> bytes:
         data = line.encode("utf-8", "replace")

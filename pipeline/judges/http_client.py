@@ -119,6 +119,10 @@ class HttpClient:
             import requests
 
             session = requests.Session()
+            # Proxies and certificates of the environment, looked up once and not for every call.
+            found = session.merge_environment_settings(self._base_url, {}, None, None, None)
+            session.proxies, session.verify = found["proxies"], found["verify"]
+            session.trust_env = False
             session.headers.update(
                 {
                     "Content-Type": "application/json",
@@ -126,7 +130,6 @@ class HttpClient:
                     "Accept-Encoding": "identity",
                 }
             )
-            # A callable, so that no login of ~/.netrc takes the place of the profile's key.
             session.auth = self._authorise
             self._local.session = session
             self._sessions.append(session)

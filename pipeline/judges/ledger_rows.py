@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.answers import Attempt, Usage, encode_raw
-from pipeline.canonical import canonical_bytes, json_line, sha256_hex, sha256_text
+from pipeline.canonical import json_line, sha256_hex, sha256_text
 from pipeline.errors import LedgerError
 from pipeline.requests import JudgeRequest
 
@@ -19,15 +19,7 @@ ATTEMPT_COLUMNS = (
 
 def packed_request(request: JudgeRequest) -> bytes:
     """The bytes a request's hash is taken over, compressed."""
-    return zlib.compress(
-        canonical_bytes(
-            {
-                "service": request.service,
-                "model_file_sha256": request.model_file_sha256,
-                "body": request.body,
-            }
-        )
-    )
+    return zlib.compress(request.identity_bytes)
 
 
 def attempt_row(attempt: Attempt | None) -> tuple[Any, ...]:

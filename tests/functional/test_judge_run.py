@@ -382,7 +382,7 @@ def test_a_disk_that_fills_up_while_asking_keeps_what_is_stored(service: FakeOpe
     assert not project.responses.exists()
     asked, kept = service.asked.total(), len(stored(project))
     assert 0 < kept < 200
-    assert asked - kept <= 4  # what was under way
+    assert asked - kept <= 4 + 1  # what was under way, at most one a thread
     assert project.run().returncode == 0
     assert service.asked.total() == asked + 200 - kept
     assert project.responses.read_text("utf-8") == expected(project)
@@ -528,9 +528,10 @@ def test_a_run_killed_anywhere_asks_only_for_what_is_missing(
         new = service.asked - before
         for request_hash, _ in known:
             assert new[digest_of[request_hash]] == 0, "an answered request was asked again"
-        # What was asked and not stored was under way when the process died: at most one a thread.
+        # What was asked and not stored was under way when the process died: at most one a thread, of
+        # which there is one more than calls at once.
         lost = new - Counter(digest_of[request_hash] for request_hash, _ in stored(project) - known)
-        assert lost.total() <= 4
+        assert lost.total() <= 4 + 1
         under_way += lost
     assert stored(project), "the kills came before anything was answered; this test shows nothing"
     began = time.monotonic()
@@ -633,7 +634,7 @@ def test_a_key_is_sent_and_shows_nowhere_else(service: FakeOpenAI, project: Proj
     with contextlib.closing(sqlite3.connect(project.ledger)) as database:
         import zlib
 
-        for (raw,) in database.execute("SELECT raw FROM outcomes"):
+        for (raw,) in database.execute("SELECT raw FROM outcomes WHERE raw IS NOT NULL"):
             shown += zlib.decompress(raw)
         shown += "\n".join(database.iterdump()).encode()
     assert b"sk-4f1e" not in shown
