@@ -36,7 +36,10 @@ _RESEND_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Wanted:
-    """The answers a run needs: each request ``repeats`` times. ``render`` gives a hash's request."""
+    """The answers a run needs: each request ``repeats`` times, asked in the order of ``hashes``.
+
+    ``render`` gives a hash's request.
+    """
 
     hashes: Sequence[str]
     repeats: int
@@ -45,6 +48,11 @@ class Wanted:
     def keys(self) -> list[Key]:
         """Every (request_hash, repeat), sorted."""
         return [(request, repeat) for request in sorted(set(self.hashes)) for repeat in range(self.repeats)]
+
+    def in_order(self, keys: Iterable[Key]) -> list[Key]:
+        """Keys in the order to ask them."""
+        place = {request: number for number, request in enumerate(self.hashes)}
+        return sorted(keys, key=lambda key: (place[key[0]], key[1]))
 
 
 @dataclass(frozen=True)
@@ -130,7 +138,7 @@ def collect(
                 _deadline(profile),
                 terms.detach,
             )
-            _ask(unsettled, sources, profile, books, terms)
+            _ask(wanted.in_order(unsettled), sources, profile, books, terms)
         write_answers(target, _projection(keys, recorded, ledger))
     return tally
 

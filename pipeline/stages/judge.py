@@ -114,7 +114,11 @@ def _read(root: Path) -> _Job:
         params,
         profile,
         prompt_set,
-        Wanted(tuple(variables), params.judge.repeats, render),
+        Wanted(
+            tuple(sorted(variables, key=lambda one: prompt_set.place(variables[one]))),
+            params.judge.repeats,
+            render,
+        ),
         Sources(root / RECORDED, ledger, params.judge.offline, (root, ledger.parent)),
     )
 

@@ -320,6 +320,21 @@ def test_concurrency_and_rate_are_bounded(service: FakeOpenAI, project: Project)
     assert service.started[-1] - service.started[0] >= 0.4  # six calls, one every 0.1 s
 
 
+def test_requests_are_asked_in_the_order_of_their_prompts(service: FakeOpenAI, project: Project) -> None:
+    project.write_profile(service.base_url, concurrency=1)
+    seen: list[str] = []
+
+    def script(body: dict[str, Any], nth: int) -> Reply | Drop:
+        seen.append(body["messages"][-1]["content"])
+        return answer(body, nth)
+
+    service.script = script
+    judge.run(project.root)
+    assert len(seen) == len(project.requests)
+    # A thread may overtake the one before it.
+    assert all(abs(seen.index(prompt) - place) <= 1 for place, prompt in enumerate(sorted(seen)))
+
+
 # Inputs that do not fit.
 
 

@@ -292,3 +292,21 @@ def test_variables_hold_no_id_and_no_label_of_the_item() -> None:
         "secondary_phenomena": [],
     }
     assert variables_of(row) == variables_of(relabelled)
+
+
+def test_prompts_that_begin_alike_come_together() -> None:
+    prompts = read_prompt_set(Path(__file__).parents[2] / "data/judge-prompts/gemba-mqm-context-v1")
+    cells = [
+        {"target_language": language, "context": context, "source": "밥 먹어.", "translation": translation}
+        for translation in ("b", "a")
+        for context in ("[1] self: 둘", "[1] self: 하나")
+        for language in ("Japanese", "English")
+    ]
+    ordered = sorted(cells, key=prompts.place)
+    # The shipped template names the language first, then the context, the source and the translation.
+    assert [(cell["target_language"], cell["context"][-1], cell["translation"]) for cell in ordered] == [
+        (language, context, translation)
+        for language in ("English", "Japanese")
+        for context in ("둘", "나")
+        for translation in ("a", "b")
+    ]
