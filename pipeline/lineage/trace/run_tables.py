@@ -139,6 +139,8 @@ class FailureRow:
 class RunTables:
     """The rows of a run, with penalties under a scheme."""
 
+    names = _TABLES
+
     def __init__(self, folder: Path, scheme: Scheme) -> None:
         """Read the tables of ``folder``.
 
