@@ -44,9 +44,7 @@ _VALUES = {
 @click.option(
     "--dir", "directory", type=click.Path(path_type=Path), help="Look at an output of `published build`."
 )
-@click.option(
-    "--limit", type=click.IntRange(min=1), default=5, show_default=True, help="Show so many cells."
-)
+@click.option("--limit", type=click.IntRange(min=1), default=5, show_default=True, help="Show so many cells.")
 @click.option("--all", "everything", is_flag=True, help="Show every cell.")
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of a tree.")
 def trace(
@@ -81,4 +79,6 @@ def trace(
     columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     click.echo(json_document(document) if as_json else tree_text(document, columns), nl=False)
     if not document["agrees"]:
-        raise CheckFailed(f"{len(document['problems'])} things do not agree; first: {document['problems'][0]}")
+        raise CheckFailed(
+            f"{len(document['problems'])} things do not agree; first: {document['problems'][0]}"
+        )

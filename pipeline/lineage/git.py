@@ -9,7 +9,14 @@ from pathlib import Path
 from pipeline.errors import RevisionError, one_line
 
 # Set while git runs a hook: they would send a command to that repository instead of the folder's own.
-_POINTERS = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR", "GIT_PREFIX")
+_POINTERS = (
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_COMMON_DIR",
+    "GIT_PREFIX",
+)
 
 
 def environment() -> dict[str, str]:

@@ -14,13 +14,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from ruamel.yaml import YAML, YAMLError
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
 
 from pipeline.errors import RevisionError, one_line
-from pipeline.layout import PARAMS
+from pipeline.layout import CELLS, PARAMS, REQUESTS, RESPONSES, TABLES
 from pipeline.lineage.dvc_lock import LockEntry, read_lock
 from pipeline.lineage.git import environment, git
 
+_NEEDED = (CELLS, REQUESTS, RESPONSES, TABLES)
 _PATIENCE = 10.0  # seconds from asking a rebuild to stop to ending it
 
 
@@ -35,7 +37,8 @@ def bring_outputs(project: Path, root: Path, name: str) -> None:
     """
     cache = cache_folder(project)
     lock = read_lock(root)
-    if lock and all([_from_cache(cache, root, entry) for entry in lock.outputs]):
+    lacking = [entry for entry in lock.outputs if not _from_cache(cache, root, entry)] if lock else []
+    if not lacking and all((root / path).exists() for path in _NEEDED):
         return
     if not (root / "dvc.yaml").is_file():
         raise RevisionError(f"{name} holds no dvc.yaml; name a revision that holds the pipeline")
@@ -149,5 +152,3 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(_PATIENCE)
             return
-
-

@@ -61,6 +61,18 @@ def run_at(
         git_or_none(project, "worktree", "prune")
 
 
+@contextmanager
+def named_run(project: Path, name: str) -> Iterator[RunPlace]:
+    """The run of a folder if there is one of that name, else of a revision or experiment of the project.
+
+    Raises:
+        RevisionError, ManifestError: see ``run_at``.
+    """
+    folder = Path(name)
+    with run_at(project, directory=folder) if folder.exists() else run_at(project, revision=name) as place:
+        yield place
+
+
 def resolve(project: Path, revision: str) -> str:
     """The commit of a git revision or, if git knows none of that name, of a DVC experiment.
 

@@ -111,6 +111,7 @@ class Ancestry:
             "status": verdict.status,
             **({"reason": verdict.reason} if verdict.reason else {}),
             "penalty": points(verdict.tenths) if verdict.status == "ok" else None,
+            "limited": verdict.tenths != sum(error.tenths for error in verdict.errors),
             "label": verdict.label,
             "repairs": list(verdict.repairs),
             "errors": [
@@ -186,7 +187,10 @@ class Ancestry:
             return request | {"why": f"cannot be rendered by this version: {problem}"}
         return request | {
             "body": rendered.body,
-            "rendered_again": {"hash": rendered.request_hash, "agrees": rendered.request_hash == request_hash},
+            "rendered_again": {
+                "hash": rendered.request_hash,
+                "agrees": rendered.request_hash == request_hash,
+            },
             "made_from": [{"path": path} for path in rendered.files],
         }
 
@@ -219,7 +223,10 @@ class Ancestry:
         return {"text": None, "why": f"could not be made: {failed}" if failed else "none was made"}
 
     def _absent(self, what: str) -> Json:
-        return {"why": "no line about the cell", "searched": [{"path": p} for p in self._sources.searched(what)]}
+        return {
+            "why": "no line about the cell",
+            "searched": [{"path": p} for p in self._sources.searched(what)],
+        }
 
     def _row(self, table: str, row: int) -> Json:
         return {"path": f"{self._folder}/{table}.parquet", "row": row}

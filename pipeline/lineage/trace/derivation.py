@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from pipeline.errors import TraceError
@@ -92,7 +92,9 @@ class Slices:
             if name != "item_id":
                 known = sorted({cell.values[name] for cell in self.tables.cells})
                 if value not in known:
-                    raise TraceError(f"no cell of the run has {name} {value!r}; choose from: {', '.join(known)}")
+                    raise TraceError(
+                        f"no cell of the run has {name} {value!r}; choose from: {', '.join(known)}"
+                    )
         said = ", ".join(f"{name} {value}" for name, value in where.items())
         raise TraceError(f"no cell of the run has all of: {said}; leave one out")
 
@@ -145,6 +147,12 @@ def _value(
         verdicts = counted * repeats
         value = total / (10 * verdicts) if verdicts else None
         return value, counted, f"{points(total, repeats)} / {counted}"
+    if metric.form == "penalty":
+        return (
+            total / (10 * repeats) if counted else None,
+            None,
+            points(total, repeats) if counted else "none",
+        )
     if metric.form in ("share", "coverage"):
         count = counted * repeats if metric.form == "share" else counted
         return total / count if count else None, count, f"{total} / {count}"
@@ -159,32 +167,24 @@ def _normalised(slices: Slices, asked: Question, where: dict[str, str]) -> Deriv
     """Floats are added in language order, then divided once, as the published value was."""
     if asked.of or asked.common or set(where) != {"participant_id"}:
         raise TraceError(f"{asked.metric} is over all languages of one participant; name no other slice")
+    slices.cells(where, common=False)  # raises for an unknown participant
     parts: list[Part] = []
     terms: list[str] = []
     sum_of_shares: float | None = 0.0
     for language in slices.tables.languages:
-        means: dict[str, Part] = {}
-        for participant in slices.tables.participants:
-            one = Question(
-                "mean_penalty", tuple(sorted({"language": language, "participant_id": participant}.items()))
-            )
-            means[participant] = Part(f"mean of {participant} in {language}", one, derive(slices, one))
-        known = {name: part for name, part in means.items() if part.derivation.value is not None}
-        own = means[where["participant_id"]] if where["participant_id"] in means else None
-        if own is None:
-            slices.cells(where, common=False)  # raises, naming the participants there are
-        mean = own.derivation.value if own else None
-        if own is not None:
-            parts.append(Part(f"mean in {language}", own.question, own.derivation))
+        means = [_mean_of(slices, participant, language) for participant in slices.tables.participants]
+        own = means[slices.tables.participants.index(where["participant_id"])]
+        known = [part for part in means if part.derivation.value is not None]
+        order = sorted(known, key=lambda part: part.derivation.value or 0)
+        parts.append(replace(own, role=f"mean in {language}"))
+        mean = own.derivation.value
         if mean is None or sum_of_shares is None:
             sum_of_shares = None
             terms.append("no mean")
             continue
-        order = sorted(known.values(), key=lambda part: part.derivation.value or 0)
-        best, worst = order[0], order[-1]
-        for role, part in (("best", best), ("worst", worst)):
-            parts.append(Part(f"{role} mean in {language}", part.question, part.derivation))
-        low, high = best.derivation.value or 0, worst.derivation.value or 0
+        for role, part in (("best", order[0]), ("worst", order[-1])):
+            parts.append(replace(part, role=f"{role} mean in {language}"))
+        low, high = order[0].derivation.value or 0, order[-1].derivation.value or 0
         sum_of_shares += 0.0 if high == low else (mean - low) / (high - low)
         terms.append(f"({mean} - {low}) / ({high} - {low})" if high != low else "0, as all are equal")
     value = None if sum_of_shares is None else sum_of_shares / len(slices.tables.languages)
@@ -192,3 +192,9 @@ def _normalised(slices: Slices, asked: Question, where: dict[str, str]) -> Deriv
     ordered = sorted(units, key=lambda unit: (unit.amount is None, -(unit.amount or 0)))
     expression = f"({' + '.join(terms)}) / {len(slices.tables.languages)}"
     return Derivation(value, None, len(slices.tables.languages), expression, tuple(ordered), tuple(parts))
+
+
+def _mean_of(slices: Slices, participant: str, language: str) -> Part:
+    pairs = (("language", language), ("participant_id", participant))
+    asked = Question("mean_penalty", pairs)
+    return Part("mean", asked, derive(slices, asked))

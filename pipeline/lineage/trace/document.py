@@ -55,6 +55,7 @@ def trace_document(tracer: Tracer, trace: Trace, limit: int | None) -> Json:
             "name": tracer.place.name,
             "run_name": tracer.files.manifest.get("run_name"),
             "run_id": tracer.tables.run["run_id"],
+            "scoring_scheme": tracer.tables.scheme.name,
             "signature": (tracer.files.manifest.get("signature") or {}).get("short"),
         },
         **_number(tracer, trace.question, trace.derivation, trace.reported, limit),
@@ -113,7 +114,7 @@ def _sum(tracer: Tracer, asked: Question, derivation: Derivation) -> str | None:
 def _amount(tracer: Tracer, asked: Question, amount: int) -> str:
     """An amount as people write it; penalties are in points."""
     form = METRICS[asked.metric].form
-    return points(amount, tracer.tables.repeats) if form in ("mean", "normalised") else str(amount)
+    return points(amount, tracer.tables.repeats) if form in ("mean", "penalty", "normalised") else str(amount)
 
 
 def _report(files: RunFiles, reported: Reported) -> Json:

@@ -19,9 +19,10 @@ CellAmount = Callable[[Cell, Of], int | None]
 AttemptAmount = Callable[[AttemptRow, Of], int | None]
 FailureAmount = Callable[[FailureRow, Of], int | None]
 
-# count: the sum. mean: sum of tenths / 10 / verdicts counted. share: sum / verdicts counted.
-# coverage: sum / cells. usd: sum / 10**9. none_left: whether the sum is 0. normalised: of other means.
-Form = Literal["count", "mean", "share", "coverage", "usd", "none_left", "normalised"]
+# count: the sum. mean: sum of tenths / 10 / verdicts counted. penalty: sum of tenths / 10 / repeats.
+# share: sum / verdicts counted. coverage: sum / cells. usd: sum / 10**9. none_left: whether the sum is 0.
+# normalised: made of other means.
+Form = Literal["count", "mean", "penalty", "share", "coverage", "usd", "none_left", "normalised"]
 
 
 @dataclass(frozen=True)
@@ -276,8 +277,8 @@ METRICS: dict[str, Metric] = {
     ),
     "cell_penalty": Metric(
         "sum of the severity weights of a cell's errors",
-        "sum of weights",
-        "mean",
+        "sum of weights, as the cell's errors below",
+        "penalty",
         cells=lambda cell, _: cell.tenths if cell.ok else None,
         needs=("item_id", "language", "participant_id"),
     ),

@@ -8,7 +8,7 @@ _DIGITS = 1
 
 
 def points(tenths: int, repeats: int = 1) -> str:
-    """A penalty of ``tenths`` tenths over ``repeats`` verdicts: ``5``, ``0.1``, or a fraction like ``16/3``."""
+    """A penalty of ``tenths`` tenths over ``repeats`` verdicts: ``5``, ``0.1`` or ``16/3``."""
     value = Fraction(tenths, 10 * repeats)
     if value.denominator == 1:
         return str(value.numerator)

@@ -148,7 +148,7 @@ class RunTables:
             TablesError: a table is missing or damaged.
             TraceError: the tables contradict each other.
         """
-        self._scheme = scheme
+        self.scheme = scheme
         self._tables = read_rows(folder, _TABLES)
         if len(self._tables["run"]) != 1:
             raise TraceError.at(folder / "run.parquet", "holds no run; build the tables anew")
@@ -280,7 +280,7 @@ class RunTables:
                     source_span=row["source_span"],
                     explanation=row["explanation"],
                     location=locations.get((*place, row["error_index"])),
-                    tenths=self._scheme.weights[row["severity"], row["error_class"]],
+                    tenths=self.scheme.weights[row["severity"], row["error_class"]],
                 )
                 for row in errors.get(judgment["annotation_id"], ())
             )
@@ -296,7 +296,7 @@ class RunTables:
                     repairs=tuple(annotation["repairs"]),
                     contradictory=annotation["contradictory_section"],
                     errors=found,
-                    tenths=penalty_tenths((error.tenths for error in found), self._scheme),
+                    tenths=penalty_tenths((error.tenths for error in found), self.scheme),
                 )
             )
         return verdicts

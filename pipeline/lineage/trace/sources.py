@@ -11,7 +11,7 @@ from pipeline.answers import seal
 from pipeline.dataset import read_dataset
 from pipeline.errors import TraceError
 from pipeline.judges.rendering import build_request
-from pipeline.layout import PARTICIPANTS, RECORDED, REQUESTS, RESPONSES
+from pipeline.layout import PARAMS, PARTICIPANTS, RECORDED, REQUESTS, RESPONSES
 from pipeline.lineage.trace.files import RunFiles, relative
 from pipeline.lineage.trace.json_place import element_lines
 from pipeline.lineage.trace.run_tables import CellKey
@@ -187,7 +187,8 @@ class ProjectSources:
     def _requests(self) -> dict[str, Found]:
         path = REQUESTS.as_posix()
         return {
-            str(row.get("request_hash")): Found(path, line, None, row) for line, row in self._files.lines(path)
+            str(row.get("request_hash")): Found(path, line, None, row)
+            for line, row in self._files.lines(path)
         }
 
     @cached_property
@@ -196,7 +197,7 @@ class ProjectSources:
         folder = self._root / profile.prompt_set
         prompt_files = sorted(relative(self._root, path) for path in folder.iterdir() if path.is_file())
         profile_file = PROFILE_FOLDER / f"{self._profile}.yaml"
-        return profile, read_prompt_set(folder), (profile_file.as_posix(), *prompt_files)
+        return profile, read_prompt_set(folder), (PARAMS.as_posix(), profile_file.as_posix(), *prompt_files)
 
 
 class PublishedSources:
@@ -217,7 +218,7 @@ class PublishedSources:
         if len(datasets) != 1 or self._ANSWERS not in files.listed:
             raise TraceError.at(
                 files.place.manifest,
-                f"lists {len(datasets)} dataset files where one belongs, or no {self._ANSWERS}; rebuild the run",
+                f"lists {len(datasets)} dataset files, not one, or no {self._ANSWERS}; build the run anew",
             )
         self._dataset = datasets[0]
 
@@ -277,7 +278,9 @@ class PublishedSources:
         return found
 
     def _by_cell(self, path: str, field: str) -> dict[CellKey, Found]:
-        return {_cell_key(row): Found(path, line, _text(row.get(field)), row) for line, row in self._lines(path)}
+        return {
+            _cell_key(row): Found(path, line, _text(row.get(field)), row) for line, row in self._lines(path)
+        }
 
     def _lines(self, path: str) -> list[tuple[int, dict[str, Any]]]:
         return self._files.lines(path) if path in self._files.listed else []

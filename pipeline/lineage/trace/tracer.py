@@ -13,10 +13,8 @@ from pipeline.lineage.places import RunPlace
 from pipeline.lineage.trace.addresses import REPORTS, Question, numbers, question_at, tokens
 from pipeline.lineage.trace.ancestry import Ancestry
 from pipeline.lineage.trace.derivation import Derivation, Slices, derive
-from pipeline.lineage.trace.files import RunFiles
-from pipeline.lineage.trace.run_tables import CellKey, RunTables
-from pipeline.lineage.trace.sources import sources_of
-from pipeline.scoring.schemes import scheme_named
+from pipeline.lineage.trace.opened import open_run
+from pipeline.lineage.trace.run_tables import CellKey
 
 
 @dataclass(frozen=True)
@@ -54,24 +52,12 @@ class Tracer:
         Raises:
             InputError: the manifest, the tables or an input is missing or damaged.
         """
-        self.place = place
-        self.files = RunFiles(place)
-        self.tables = RunTables(place.tables, scheme_named(self._scheme()))
-        self.ancestry = Ancestry(self.files, self.tables, sources_of(self.files))
+        run = open_run(place)
+        self.place, self.files, self.tables = place, run.files, run.tables
+        self.ancestry = Ancestry(run.files, run.tables, run.sources)
         self._slices = Slices(self.tables)
         self._derived: dict[Question, Derivation] = {}
         self._index: dict[Question, tuple[str, str]] | None = None
-
-    def _scheme(self) -> str:
-        parameters = self.files.manifest.get("parameters")
-        try:
-            if self.place.published:
-                return str(parameters["scoring_scheme"])  # type: ignore[index]
-            return str(parameters["scoring"]["scheme"])  # type: ignore[index]
-        except (TypeError, KeyError):
-            raise TraceError.at(
-                self.place.manifest, "names no scoring scheme; run `dvc repro` or build the run anew"
-            ) from None
 
     @property
     def reports(self) -> list[str]:

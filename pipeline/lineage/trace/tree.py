@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipeline.lineage.trace.text import visible, wrapped
+from pipeline.lineage.terminal_text import visible, wrapped
 
 Json = dict[str, Any]
 
@@ -48,7 +48,10 @@ class _Tree:
         for file in document["files"]:
             files.add(f"{file['sha256']} {file['bytes']:>9} {visible(file['path'])}: {_record(file)}")
         run = document["run"]
-        root.add(f"run: {visible(str(run['run_name']))}, id {run['run_id']}; read from {visible(run['name'])}")
+        root.add(
+            f"run: {visible(str(run['run_name']))}, id {run['run_id']}, "
+            f"weights {run['scoring_scheme']}; read from {visible(run['name'])}"
+        )
         if run["signature"]:
             root.add(f"signature: {visible(str(run['signature']))}")
         if document["agrees"]:
@@ -107,7 +110,8 @@ class _Tree:
         errors = verdict["errors"]
         if verdict["status"] == "ok":
             weights = " + ".join(error["weight"] for error in errors) or "no error"
-            node = Node(f"{several}penalty: {verdict['penalty']} = {weights}")
+            equals = "by the limits of the scheme, of" if verdict["limited"] else "="
+            node = Node(f"{several}penalty: {verdict['penalty']} {equals} {weights}")
         else:
             node = Node(f"{several}no penalty: {visible(verdict.get('reason') or verdict['status'])}")
         for error in errors:
@@ -261,4 +265,6 @@ def _lines(node: Node, columns: int | None, first: str = "", rest: str = "") -> 
         yield guide + text
     for number, child in enumerate(node.below):
         last = number == len(node.below) - 1
-        yield from _lines(child, columns, rest + ("└─ " if last else "├─ "), rest + ("   " if last else "│  "))
+        yield from _lines(
+            child, columns, rest + ("└─ " if last else "├─ "), rest + ("   " if last else "│  ")
+        )
