@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -97,7 +98,10 @@ class RunFiles:
         rows = []
         for number, raw in enumerate(self.content(path).split(b"\n"), start=1):
             if raw.strip():
-                value = self._parsed(path, raw, number)
+                try:
+                    value = json.loads(raw)
+                except (ValueError, RecursionError):
+                    value = self._parsed(path, raw, number)  # says what is wrong
                 if not isinstance(value, dict):
                     raise TraceError.at(path, "not a JSON object; restore the file", line=number)
                 rows.append((number, value))

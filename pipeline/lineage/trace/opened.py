@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pipeline.errors import TraceError
 from pipeline.lineage.places import RunPlace
 from pipeline.lineage.trace.files import RunFiles
+from pipeline.lineage.trace.published_sources import PublishedSources
 from pipeline.lineage.trace.run_tables import RunTables
-from pipeline.lineage.trace.sources import Sources, sources_of
+from pipeline.lineage.trace.sources import Sources
 from pipeline.scoring.schemes import Scheme, scheme_named
 
 
@@ -38,7 +39,15 @@ def open_run(place: RunPlace) -> OpenRun:
     finally:
         if collects:
             gc.enable()
-    return OpenRun(place, files, tables, sources_of(files))
+    return OpenRun(place, files, tables, _sources(files))
+
+
+def _sources(files: RunFiles) -> Sources:
+    if files.place.published:
+        return PublishedSources(files)
+    from pipeline.lineage.trace.project_sources import ProjectSources  # knows judges, which take time to load
+
+    return ProjectSources(files)
 
 
 def _scheme(files: RunFiles) -> Scheme:
