@@ -15,6 +15,8 @@ from pipeline.lineage.trace.opened import OpenRun, open_run
 
 Json = dict[str, Any]
 
+_BEHIND_REQUESTS = ("prompts", "profile")
+
 
 def diff_document(a: RunPlace, b: RunPlace, limit: int | None) -> Json:
     """What differs between two runs.
@@ -44,9 +46,7 @@ def diff_document(a: RunPlace, b: RunPlace, limit: int | None) -> Json:
         ],
         "causes": dict(CAUSES),
         "behind_requests": [
-            each.name
-            for each in inputs
-            if each.name in ("prompts", "profile", "parameters") and each.used and not each.same
+            each.name for each in inputs if each.name in _BEHIND_REQUESTS and each.used and not each.same
         ],
         "cells": {
             "a": len(before.tables.cells),

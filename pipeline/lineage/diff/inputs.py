@@ -54,10 +54,10 @@ def input_differences(a: OpenRun, b: OpenRun) -> list[InputDifference]:
     reading = tuple(_value_differences(_of(run_a, "parser_mode"), _of(run_b, "parser_mode")))
     weights = tuple(_value_differences({"scheme": a.tables.scheme.name}, {"scheme": b.tables.scheme.name}))
     return [
-        InputDifference("dataset", found["dataset"], _differ(run_a, run_b, "dataset_fingerprint")),
+        _chosen("dataset", "dataset_fingerprint", run_a, run_b, found["dataset"]),
         InputDifference("translations", found["translations"], _translations(a) != _translations(b)),
         InputDifference("participants", found["participants"]),
-        InputDifference("prompts", found["prompts"], _differ(run_a, run_b, "prompt_set_sha256")),
+        _chosen("prompts", "prompt_set_sha256", run_a, run_b, found["prompts"]),
         InputDifference("profile", profile or found["profile"], bool(profile)),
         InputDifference("parameters", parameters),
         InputDifference("reading", reading),
@@ -82,8 +82,12 @@ def _code(a: OpenRun, b: OpenRun) -> tuple[str, ...]:
     return tuple(_value_differences(_of(a.files.manifest, key), _of(b.files.manifest, key)))
 
 
-def _differ(a: Mapping[str, Any], b: Mapping[str, Any], key: str) -> bool:
-    return bool(a.get(key) != b.get(key))
+def _chosen(
+    name: str, key: str, a: Mapping[str, Any], b: Mapping[str, Any], files: tuple[str, ...]
+) -> InputDifference:
+    """An input of which there are several: the hash says whether the one that is used differs."""
+    used = tuple(_value_differences(_of(a, key), _of(b, key)))
+    return InputDifference(name, (*used, *files), bool(used))
 
 
 def _of(values: Mapping[str, Any], key: str) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -63,17 +63,17 @@ class Slices:
     def __init__(self, tables: RunTables) -> None:
         self.tables = tables
         self._by_participant: dict[str, list[Cell]] = defaultdict(list)
-        self._known: dict[tuple[tuple[tuple[str, str], ...], bool], list[Cell]] = {}
+        self._known: dict[tuple[tuple[str, str], ...], list[Cell]] = {}
         for cell in tables.cells:
             self._by_participant[cell.values["participant_id"]].append(cell)
 
-    def cells(self, where: dict[str, str], *, common: bool) -> list[Cell]:
+    def cells(self, where: dict[str, str]) -> list[Cell]:
         """Expected cells with these values, in the tables' order.
 
         Raises:
             TraceError: no cell of the run has one of the values.
         """
-        key = tuple(sorted(where.items())), common
+        key = tuple(sorted(where.items()))
         if key not in self._known:
             given = where.get("participant_id")
             cells = self._by_participant.get(given, []) if given is not None else self.tables.cells
@@ -84,7 +84,7 @@ class Slices:
                     cells = [cell for cell in cells if cell.values[name] == value]
             if not cells:
                 self._raise(where)
-            self._known[key] = [cell for cell in cells if cell.common] if common else cells
+            self._known[key] = cells
         return self._known[key]
 
     def _raise(self, where: dict[str, str]) -> None:
@@ -125,8 +125,9 @@ def _added_up(
 ) -> Derivation:
     units: list[Unit] = []
     if metric.cells:
-        cells = slices.cells(where, common=common)
-        units += [Unit(cell, metric.cells(cell, of)) for cell in cells]
+        for cell in slices.cells(where):
+            counts = cell.common or not common
+            units.append(Unit(cell, metric.cells(cell, of) if counts else None))
     elif where or common:
         raise TraceError("this number is over the whole run; name no slice")
     if metric.attempts:
@@ -136,13 +137,15 @@ def _added_up(
     counted = [unit.amount for unit in units if unit.amount is not None]
     units.sort(key=lambda unit: (unit.amount is None, -(unit.amount or 0)))
     value, count, expression = _value(metric, sum(counted), len(counted), slices.tables.repeats)
+    if not expression:
+        expression = _sum_in_words(units)
     return Derivation(value, sum(counted), count, expression, tuple(units))
 
 
 def _value(
     metric: Metric, total: int, counted: int, repeats: int
 ) -> tuple[float | int | bool | None, int | None, str]:
-    """The value, what the sum was divided by, and the calculation in writing."""
+    """The value, what the sum was divided by, and the calculation in writing; none for a mere sum."""
     if metric.form == "mean":
         verdicts = counted * repeats
         value = total / (10 * verdicts) if verdicts else None
@@ -160,14 +163,20 @@ def _value(
         return total / _NANO, None, f"{total} / {_NANO}"
     if metric.form == "none_left":
         return total == 0, None, f"{total} = 0"
-    return total, None, f"{total} of {counted} counted" if total != counted else str(total)
+    return total, None, ""
+
+
+def _sum_in_words(units: list[Unit]) -> str:
+    counted = Counter(unit.kind.replace("_", " ") for unit in units if unit.amount is not None)
+    parts = (f"{number} {kind}{'' if number == 1 else 's'}" for kind, number in counted.items())
+    return f"the sum over {' and '.join(parts) or 'nothing'}"
 
 
 def _normalised(slices: Slices, asked: Question, where: dict[str, str]) -> Derivation:
     """Floats are added in language order, then divided once, as the published value was."""
     if asked.of or asked.common or set(where) != {"participant_id"}:
         raise TraceError(f"{asked.metric} is over all languages of one participant; name no other slice")
-    slices.cells(where, common=False)  # raises for an unknown participant
+    slices.cells(where)  # raises for an unknown participant
     parts: list[Part] = []
     terms: list[str] = []
     sum_of_shares: float | None = 0.0

@@ -130,11 +130,7 @@ def _report(files: RunFiles, reported: Reported) -> Json:
 
 
 def _units(tracer: Tracer, asked: Question, units: Sequence[Unit], limit: int | None) -> Json:
-    left_out = Counter(
-        unit.subject.status if isinstance(unit.subject, Cell) else "outside"
-        for unit in units
-        if unit.amount is None
-    )
+    left_out = Counter(_left_out(asked, unit.subject) for unit in units if unit.amount is None)
     shown = units if limit is None else units[:limit]
     return {
         "total": len(units),
@@ -149,6 +145,15 @@ def _units(tracer: Tracer, asked: Question, units: Sequence[Unit], limit: int | 
             for unit in shown
         ],
     }
+
+
+def _left_out(asked: Question, subject: Cell | AttemptRow | FailureRow) -> str:
+    """Why a unit of the slice does not count."""
+    if not isinstance(subject, Cell):
+        return "outside"
+    if asked.common and not subject.common:
+        return "not common"
+    return "outside" if subject.ok else subject.status
 
 
 def _ancestry(tracer: Tracer, subject: Cell | AttemptRow | FailureRow) -> Json:

@@ -15,6 +15,7 @@ from pipeline.jsonl import decode, parse, read_json
 from pipeline.layout import MANIFEST
 from pipeline.lineage.dvc_lock import DVC_LOCK, Lock, md5_folder, read_lock
 from pipeline.lineage.places import RunPlace
+from pipeline.yaml_file import project_path
 
 Agreement = Literal["agrees", "differs", "not listed", "none"]
 """``none``: there is no such record, as a rebuilt published run has no ``dvc.lock``."""
@@ -54,10 +55,10 @@ class RunFiles:
         try:
             for part in ("inputs", "outputs"):
                 for entry in manifest[part]:
-                    self._listed[str(entry["path"])] = entry["bytes"], entry["sha256"]
-        except (KeyError, TypeError):
+                    self._listed[project_path(entry["path"])] = entry["bytes"], entry["sha256"]
+        except (KeyError, TypeError, ValueError, AttributeError):
             raise ManifestError.at(
-                place.manifest, "lists no inputs and outputs; run `dvc repro seal`"
+                place.manifest, "does not list inputs and outputs inside of the run; run `dvc repro seal`"
             ) from None
         self._contents: dict[str, bytes] = {}
         self._artifacts: dict[str, Artifact] = {}

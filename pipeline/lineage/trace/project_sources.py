@@ -115,7 +115,7 @@ class ProjectSources:
         for line, row in self._files.lines(path):
             try:
                 key = str(row["request_hash"]), int(row["repeat"])
-                text = row["attempts"][row["selected"]]["text"]
+                text = [attempt["text"] for attempt in row["attempts"]][row["selected"]]
             except (KeyError, TypeError, ValueError, IndexError):
                 raise TraceError.at(
                     self._root / path, "holds no answer; restore the file", line=line
