@@ -23,6 +23,8 @@ from pipeline.lineage.dvc_lock import LockEntry, read_lock
 from pipeline.lineage.git import environment, git
 
 _NEEDED = (CELLS, REQUESTS, RESPONSES, TABLES)
+# They would put other code in the place of the revision's own.
+_OTHER_CODE = ("PYTHONPATH", "PYTHONSAFEPATH", "PYTHONHOME")
 _PATIENCE = 10.0  # seconds from asking a rebuild to stop to ending it
 
 
@@ -106,7 +108,7 @@ def _only_recorded_answers(root: Path) -> None:
 def _reproduce(cache: Path, root: Path, name: str) -> None:
     with tempfile.TemporaryDirectory(prefix="ctxeval-ledger-") as folder, _output(Path(folder)) as output:
         (root / ".dvc" / "config.local").write_text(f"[cache]\n    dir = {cache}\n", encoding="utf-8")
-        settings = environment() | {
+        settings = {name: value for name, value in environment().items() if name not in _OTHER_CODE} | {
             "CTXEVAL_LEDGER": str(Path(folder) / "ledger.sqlite"),
             "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]),
             "DVC_NO_ANALYTICS": "1",
