@@ -34,10 +34,12 @@ def run_at(
     are not touched.
 
     Raises:
-        RevisionError: not a git repository, no such revision or experiment, no pipeline in it, or it
-            cannot be rebuilt.
+        RevisionError: not a git repository, no such revision or experiment, no pipeline in it, it cannot
+            be rebuilt, or both a revision and a folder were named.
         ManifestError: there is no sealed run in the folder.
     """
+    if revision is not None and directory is not None:
+        raise RevisionError("a revision and a folder were named; give one of them")
     if revision is None:
         yield place_of(project if directory is None else directory)
         return

@@ -60,16 +60,16 @@ def test_a_fresh_clone_traces_its_own_revision(clone: Path) -> None:
 
 
 def test_every_number_of_the_default_run(clone: Path) -> None:
-    """As ``test_trace.py`` does for rebuilt runs: each value recomputed, each unit down to lines."""
+    """As for rebuilt runs in ``test_trace.py``: each value recomputed, each unit down to lines."""
     code = (
         "import sys; sys.path[:0] = sys.argv[1:]\n"
         "from pathlib import Path\n"
-        "from test_trace import check_every_number\n"
+        "from trace_walk import check_every_number\n"
         "from pipeline.lineage.revisions import run_at\n"
         "from pipeline.lineage.trace.tracer import Tracer\n"
         "with run_at(Path(), revision='HEAD') as place: print(check_every_number(Tracer(place)))\n"
     )
-    count = int(run(clone, sys.executable, "-c", code, str(ROOT), str(ROOT / "tests" / "functional")))
+    count = int(run(clone, sys.executable, "-c", code, str(ROOT), str(ROOT / "tests" / "support")))
     scores = [path.read_text(encoding="utf-8") for path in (clone / "reports" / "scores").glob("*.json")]
     metrics = (clone / "reports" / "metrics.json").read_text(encoding="utf-8")
     assert count == sum(numbers(json.loads(text)) for text in [*scores, metrics])

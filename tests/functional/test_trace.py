@@ -9,16 +9,16 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from published_data import ABLATION, ABSENT, DATASET, FOLDER, HIGH_JUDGE, REASON
 from published_run import ANSWERS, Outcome, build, key, pipeline, refusal, write_run
+from trace_walk import check_every_number
 
 from pipeline.lineage.places import place_of
-from pipeline.lineage.trace.document import trace_document
 from pipeline.lineage.trace.tracer import Tracer
 from pipeline.published.build import build_published
 
@@ -298,70 +298,6 @@ def test_broken_runs_are_refused_in_one_line(own: Path, name: str) -> None:
 
 def test_a_folder_that_is_no_run(tmp_path: Path) -> None:
     assert "missing; name a project" in refusal(trace(tmp_path, "--metric", "samples"))
-
-
-def places(value: Any) -> Iterator[Json]:
-    """Every ``at`` of an ancestry."""
-    if isinstance(value, dict):
-        if isinstance(value.get("at"), dict):
-            yield value["at"]
-        for inner in value.values():
-            yield from places(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from places(inner)
-
-
-def check_every_number(tracer: Tracer) -> int:
-    """Trace every number of every report: its value is recomputed and each unit ends in lines of files."""
-    checked: set[int] = set()
-    count = 0
-    for path, pointer in tracer.numbers():
-        found = tracer.resolve(path, pointer)
-        assert found.agrees, (path, pointer, found.reported, found.derivation.value)
-        assert found.reported is not None
-        for unit in found.derivation.units:
-            if id(unit.subject) not in checked:
-                checked.add(id(unit.subject))
-                check_lines(tracer, unit.kind, unit.subject)
-        if not found.derivation.units:
-            nothing = trace_document(tracer, found, 1)["nothing"]
-            assert (nothing["at"]["rows"], found.derivation.value) == (0, 0)
-        count += 1
-    return count
-
-
-def check_lines(tracer: Tracer, kind: str, subject: Any) -> None:
-    show = {
-        "cell": tracer.ancestry.cell,
-        "attempt": tracer.ancestry.attempt,
-        "translation_failure": tracer.ancestry.failure,
-    }[kind]
-    ancestry = show(subject)
-    found = list(places(ancestry))
-    lines = [at for at in found if "line" in at]
-    assert lines, ancestry
-    for at in found:
-        artifact = tracer.files.artifact(at["path"])
-        assert artifact.agrees
-        assert "agrees" in (artifact.manifest, artifact.dvc_lock)
-    assert "false" not in json.dumps(list(steps(ancestry)))
-    if kind == "cell" and subject.verdicts:
-        paths = {at["path"] for at in lines}
-        assert paths & {RAW, "data/responses/responses.jsonl"}
-
-
-def steps(value: Any) -> Iterator[bool]:
-    """Every ``agrees`` of an ancestry."""
-    if isinstance(value, dict):
-        if "agrees" in value:
-            yield value["agrees"]
-        for name, inner in value.items():
-            if name != "body":
-                yield from steps(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from steps(inner)
 
 
 def test_every_number_of_the_small_run(built: Path) -> None:
