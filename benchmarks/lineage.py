@@ -59,13 +59,10 @@ def main() -> None:
     given = parser.parse_args()
     out, trace = str(given.out.resolve()), ("-m", "pipeline", "trace")
     counted = run(ROOT, "-c", EVERY_NUMBER, out).strip()
-    print(
-        f"one trace in the folder      {median(given.runs, lambda: run(ROOT, *trace, '--dir', out, NUMBER)):7.2f} s"
-    )
-    print(
-        f"every number and every cell  {median(given.runs, lambda: run(ROOT, '-c', EVERY_NUMBER, out)):7.2f} s"
-        f"  ({counted})"
-    )
+    one = median(given.runs, lambda: run(ROOT, *trace, "--dir", out, NUMBER))
+    every = median(given.runs, lambda: run(ROOT, "-c", EVERY_NUMBER, out))
+    print(f"one trace in the folder      {one:7.2f} s")
+    print(f"every number and every cell  {every:7.2f} s  ({counted})")
     with tempfile.TemporaryDirectory() as name:
         clone = Path(name) / "clone"
         subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)

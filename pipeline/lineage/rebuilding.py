@@ -113,14 +113,20 @@ def _reproduce(cache: Path, root: Path, name: str) -> None:
             "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]),
             "DVC_NO_ANALYTICS": "1",
         }
-        command = [sys.executable, "-m", "dvc", "repro", "--quiet"]
+        command = [sys.executable, "-m", "dvc", "repro"]
         code = _finish(command, root, settings, output)
         output.seek(0)
         lines = output.read().decode("utf-8", "backslashreplace").strip().splitlines()
     if code:
-        ours = [line for line in lines if line.startswith("error: ")]
-        last = one_line((ours or lines or ["it said nothing"])[-1]).removeprefix("error: ")[:400]
-        raise RevisionError(f"{name} cannot be rebuilt from its recorded answers: {last}")
+        raise RevisionError(f"{name} cannot be rebuilt from its recorded answers: {_reason(lines)}")
+
+
+def _reason(lines: list[str]) -> str:
+    """Why a rebuild failed: the stage's own last error, else DVC's, else the last line."""
+    for prefix in ("error: ", "ERROR: ", ""):
+        if found := [line for line in lines if line.startswith(prefix)]:
+            return one_line(found[-1].removeprefix(prefix))[:400]
+    return "it said nothing"
 
 
 @contextlib.contextmanager

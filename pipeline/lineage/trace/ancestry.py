@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 from pipeline.annotation import Annotation, read_answer
 from pipeline.canonical import sha256_hex, sha256_text
 from pipeline.errors import InputError
+from pipeline.lineage.manifest import package_sources_hash
 from pipeline.lineage.trace.files import RunFiles, relative
 from pipeline.lineage.trace.points import points
 from pipeline.lineage.trace.run_tables import AttemptRow, Cell, FailureRow, RunTables, Verdict
@@ -128,9 +130,19 @@ class Ancestry:
                 for error in verdict.errors
             ],
             "at": self._row("annotations", verdict.annotation_row),
-            "read_again": {"agrees": self._reads_the_same(verdict)},
+            "read_again": self._again(self._reads_the_same(verdict)),
             "answer": answer,
         }
+
+    def _again(self, same: bool) -> Json:
+        """Whether today's code did the same; None where it did not, and other code made the run."""
+        if same or self._same_code:
+            return {"agrees": same}
+        return {"agrees": None, "why": "other code than today's made the run"}
+
+    @cached_property
+    def _same_code(self) -> bool:
+        return bool(self._files.manifest.get("package_sources_sha256") == package_sources_hash())
 
     def _reads_the_same(self, verdict: Verdict) -> bool:
         key = verdict.text, verdict.finish_reason
@@ -189,7 +201,7 @@ class Ancestry:
             "body": rendered.body,
             "rendered_again": {
                 "hash": rendered.request_hash,
-                "agrees": rendered.request_hash == request_hash,
+                **self._again(rendered.request_hash == request_hash),
             },
             "made_from": [{"path": path} for path in rendered.files],
         }

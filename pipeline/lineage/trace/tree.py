@@ -123,7 +123,7 @@ class _Tree:
         node.add(f"label: {verdict['label'] or 'none'}")
         if verdict["repairs"]:
             node.add(f"repaired: {', '.join(verdict['repairs'])}")
-        again = "the same" if verdict["read_again"]["agrees"] else "SOMETHING ELSE"
+        again = _again(verdict["read_again"], "the same", "SOMETHING ELSE")
         node.add(f"as read: {self._at(verdict['at'])}; read again just now: {again}")
         node.below.append(self._answer(verdict["answer"]))
         return node
@@ -153,7 +153,7 @@ class _Tree:
         if "why" in request:
             node.add(visible(request["why"]))
         if again := request.get("rendered_again"):
-            word = "the same hash" if again["agrees"] else f"ANOTHER HASH, {again['hash']}"
+            word = _again(again, "the same hash", f"ANOTHER HASH, {again['hash']}")
             made = node.add(f"rendered again just now: {word}; made of item, translation and")
             for part in request["made_from"]:
                 made.add(self._at(part))
@@ -235,6 +235,13 @@ def _attempt(attempt: Json) -> str:
     return visible(", ".join(part for part in parts if part))
 
 
+def _again(step: Json, same: str, other: str) -> str:
+    """How a step that was done again came out; ``why`` excuses another result."""
+    if step["agrees"]:
+        return same
+    return f"{other.lower()}, as {step['why']}" if "why" in step else other
+
+
 def _record(file: Json) -> str:
     agrees = [name for name in ("manifest", "dvc_lock") if file[name] == "agrees"]
     differs = [name for name in ("manifest", "dvc_lock") if file[name] == "differs"]
@@ -254,6 +261,8 @@ def _said(name: str) -> str:
 def _value(value: Any) -> str:
     if value is None:
         return "null"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
