@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -68,10 +69,25 @@ def attempt(said: str, cost: int | None) -> Attempt:
     )
 
 
-@pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = make_tiny_project(tmp_path_factory.mktemp("project"))
-    put(root / "params.yaml", PARAMS.replace("repeats: 1", "repeats: 2"))
+def make(
+    root: Path,
+    verdicts: Mapping[tuple[str, str], tuple[str, ...]],
+    params: Mapping[str, str] | None = None,
+    translations: Mapping[str, str] | None = None,
+) -> Path:
+    """The project, run from hand-written answers; ``params`` and ``translations`` replace texts."""
+    make_tiny_project(root)
+    written = PARAMS.replace("repeats: 1", "repeats: 2")
+    for old, new in (params or {}).items():
+        assert old in written
+        written = written.replace(old, new)
+    put(root / "params.yaml", written)
+    for file in ("a", "b"):
+        path = root / f"data/translations/{file}.jsonl"
+        said = path.read_text(encoding="utf-8")
+        for old, new in (translations or {}).items():
+            said = said.replace(old, new)
+        put(path, said)
     put(root / "pipeline/__init__.py", "")
     shutil.copyfile(REPOSITORY / "requirements.lock", root / "requirements.lock")
     for folder in PROMPT_SET_ROOTS:
@@ -80,7 +96,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     answers = []
     for line in read_request_lines(root / "data/requests/requests.jsonl"):
         given = line.variables["source"], line.variables["translation"]
-        for repeat, said in enumerate(VERDICTS[given]):
+        for repeat, said in enumerate(verdicts[given]):
             attempts = [attempt(said, None if said == BROKEN else 500)]
             if said == text("Major"):
                 attempts = [attempt(BROKEN, 1000), attempt(said, 2500)]
@@ -98,6 +114,11 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for stage in (judge, parse, score, report, seal):
             stage.run(root)
     return root
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make(tmp_path_factory.mktemp("project"), VERDICTS)
 
 
 def data(project: Path, *arguments: str) -> dict[str, Any]:
@@ -219,3 +240,62 @@ def test_what_does_not_agree_is_said(project: Path, tmp_path: Path, file: str) -
 )
 def test_penalties_under_limits(scheme: str, weights: list[int], tenths: int) -> None:
     assert penalty_tenths(weights, scheme_named(scheme)) == tenths
+
+
+SHIP = ("배가 떠난다.", "The ship is leaving.")
+BOLD = text("Minor").replace("Minor:", "**Minor:**")  # which lenient reading repairs
+
+
+def moved(a: Path, b: Path) -> tuple[list[str], dict[str, dict[str, str]]]:
+    """Inputs that differ, and what moved each mean, exactly."""
+    done = pipeline("diff", a, b, "--json")
+    assert (done.code, done.err) == (0, "")
+    document = json.loads(done.out)
+    inputs = [each["name"] for each in document["inputs"] if not each["same"] and each["used"]]
+    return inputs, {
+        move["participant_id"]: {
+            cause: part["exact"]
+            for cause, part in move["contributions"].items()
+            if part and part["exact"] != "0"
+        }
+        for move in document["leaderboard"]
+    }
+
+
+def test_diff_by_reading(tmp_path: Path) -> None:
+    """Read strictly, zzitem-2 of zzsystem-a fails: 3. Leniently it has 1 / 2 again: 1.75."""
+    verdicts = VERDICTS | {SHIP: (text(None), BOLD)}
+    strict = make(tmp_path / "strict", verdicts)
+    lenient = make(tmp_path / "lenient", verdicts, {"mode: strict": "mode: lenient"})
+    assert moved(strict, lenient) == (["reading"], {"zzsystem-a": {"reading": "-5/4"}, "zzsystem-b": {}})
+    assert moved(lenient, strict) == (["reading"], {"zzsystem-a": {"reading": "5/4"}, "zzsystem-b": {}})
+
+
+def test_diff_by_answer_then_by_reading(tmp_path: Path, project: Path) -> None:
+    """The new answers (minor, minor) are refused as A reads: 3 - 1.75. As B reads: (3 + 1) / 2 - 3."""
+    lenient = make(tmp_path / "b", VERDICTS | {SHIP: (BOLD, BOLD)}, {"mode: strict": "mode: lenient"})
+    inputs, means = moved(project, lenient)
+    assert inputs == ["reading", "recorded answers"]
+    assert means["zzsystem-a"] == {"answer": "5/4", "reading": "-1"}
+
+
+def test_diff_by_translation(tmp_path: Path, project: Path) -> None:
+    """The ship sails now, and has a major error in one verdict of two: 5 / 2; 0.5 -> 2.5 of two cells."""
+    verdicts = {cell: said for cell, said in VERDICTS.items() if cell != SHIP}
+    verdicts[SHIP[0], "The ship sails."] = (text("Major"), text(None))
+    other = make(tmp_path / "b", verdicts, translations={"is leaving": "sails"})
+    assert moved(project, other) == (
+        ["translations", "recorded answers"],
+        {"zzsystem-a": {"translation": "1"}, "zzsystem-b": {}},
+    )
+
+
+def test_diff_by_repeats(tmp_path: Path, project: Path) -> None:
+    """With the first verdict alone: zzsystem-a (5 + 0) / 2 - 1.75, and zzsystem-b has a mean, 25."""
+    single = make(
+        tmp_path / "b", {cell: said[:1] for cell, said in VERDICTS.items()}, {"repeats: 2": "repeats: 1"}
+    )
+    assert moved(project, single) == (
+        ["parameters", "recorded answers"],
+        {"zzsystem-a": {"repeats": "3/4"}, "zzsystem-b": {}},
+    )
