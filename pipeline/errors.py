@@ -72,6 +72,14 @@ class ManifestError(InputError):
     """A manifest is missing or cannot be built from the files there are."""
 
 
+class RevisionError(InputError):
+    """A git revision or DVC experiment does not exist, or its run cannot be rebuilt."""
+
+
+class TraceError(InputError):
+    """What is to be traced names no number or cell of the run, or the run's files contradict it."""
+
+
 class LedgerError(PipelineError):
     """The answer ledger is unusable: damaged, of a newer version, or at a relative path."""
 

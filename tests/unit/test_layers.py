@@ -68,10 +68,13 @@ ALLOWED: dict[str, set[str]] = {
     "annotation": GROUND,
     "tables": EDGE | {"annotation", "dataset"},
     "scoring": GROUND | {"tables"},
-    "lineage": GROUND | {"pipeline", "scoring"},
-    "reporting": GROUND | {"lineage", "scoring"},
     "judges": EDGE
     | {"annotation", "yaml_file", "answers", "config", "dataset", "profiles", "prompts", "requests"},
+    # Lineage reads everything that a run was made from, and renders requests again.
+    "lineage": EDGE
+    | {"pipeline", "scoring", "tables", "annotation", "answers", "dataset", "judges"}
+    | {"profiles", "prompts", "yaml_file"},
+    "reporting": GROUND | {"lineage", "scoring"},
 }
 _PARTS = set(ALLOWED)
 ALLOWED["published"] = _PARTS - {

@@ -1,0 +1,1 @@
+"""From a number of a report down to the bytes it came from, recomputed on the way."""
