@@ -30,7 +30,7 @@ COMMANDS = {
     "requests": ("pipeline.commands.requests:requests", "Look at judge requests."),
     "annotation": ("pipeline.commands.annotation:annotation", "Read judge answers."),
     "dataset": ("pipeline.commands.dataset:dataset", "Check and fingerprint a dataset."),
-    "published": ("pipeline.commands.published:published", "Rebuild and check published runs."),
+    "published": ("pipeline.commands.published:published", "Rebuild, check and audit published runs."),
     "sql": ("pipeline.commands.sql:sql", "Query the tables."),
     "db": ("pipeline.commands.sql:db", "Build a local DuckDB file for browsing."),
 }
