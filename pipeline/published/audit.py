@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.canonical import sha256_file
-from pipeline.errors import PublishedRunError
+from pipeline.errors import ManifestError, PublishedRunError
 from pipeline.jsonl import read_json
+from pipeline.layout import MANIFEST as OWN_MANIFEST
+from pipeline.lineage.places import place_of
 from pipeline.published.audit_fingerprint import check_fingerprint
 from pipeline.published.audit_model import Audit, Check, CheckResult, ClaimResult, not_applicable, outcome_of
 from pipeline.published.audit_report_checks import check_reports
@@ -22,12 +24,13 @@ from pipeline.published.claims.expressions import JudgeCost, Leaf, Reported, Unr
 from pipeline.published.claims.facts import Absent, Facts, Value
 from pipeline.published.claims.model import CLAIMS, read_claims
 from pipeline.published.claims.report_facts import ReportFacts
-from pipeline.published.claims.table_facts import load_table_facts
+from pipeline.published.claims.table_facts import TableFacts, load_table_facts
 from pipeline.published.claims.verdicts import judge_claim
 from pipeline.published.experiment import EXPERIMENTS, Experiment, experiment_of, read_experiment
+from pipeline.published.report_model import ReportFigures
 from pipeline.published.report_reading import read_reports
 from pipeline.published.source import MANIFEST, NORMALISED, RAW_ANSWERS
-from pipeline.scoring.schemes import SCHEMES
+from pipeline.scoring.schemes import scheme_named
 from pipeline.tables.database import connect, load_tables
 
 SCHEME = "context-v1"
@@ -50,6 +53,15 @@ class _NoTables:
         return Absent("raw judge answers")
 
 
+@dataclass(frozen=True)
+class _Opened:
+    """What an audit computes from: ``facts`` is None where there are no tables."""
+
+    facts: Facts | None
+    figures: ReportFigures
+    checks: list[Check]
+
+
 def audit_run(
     project: Path,
     source: Path,
@@ -58,60 +70,115 @@ def audit_run(
     dataset: Path | None = None,
     rebuilt: Path | None = None,
 ) -> Audit:
-    """Audit the run folder ``source`` with the claims of a project's experiment.
+    """Audit the run in ``source`` with the claims of a project's experiment.
 
     Args:
         project: the folder that holds ``experiments/``.
-        source: a published run folder.
+        source: a published run folder, or a project where ``dvc repro`` ran, whose tables are used as
+            they are.
         experiment: the experiment's id; found by the run id or the folder's name if it is not given.
         dataset: the dataset file; looked for in ``source/dataset`` and beside ``source`` if not given.
         rebuilt: an output of ``published build`` of this run; rebuilt in a temporary folder if not given.
 
     Raises:
         ConfigError: no experiment is known for it, or its files are broken.
-        PublishedRunError, DatasetError: an input is missing or broken.
+        PublishedRunError, DatasetError, TablesError: an input is missing or broken.
     """
     if not source.is_dir():
         raise PublishedRunError.at(source, "no such folder; name a published run folder")
-    manifest = _manifest(source)
-    run_id = manifest.get("runId") if manifest else None
+    own = (source / OWN_MANIFEST).is_file()
+    manifest = _own_manifest(source) if own else _published_manifest(source)
+    run_id = manifest.get("run_name" if own else "runId") if manifest else None
     chosen = read_experiment(project, experiment) if experiment else experiment_of(project, source, run_id)
-    claims = read_claims(
-        project / EXPERIMENTS / chosen.id / CLAIMS, tuple(chosen.participants), tuple(chosen.languages)
-    )
-    figures = read_reports(source / "reports")
-    reports = ReportFacts(figures, chosen.participants, chosen.languages, chosen.dataset.items)
-    file = dataset_file(chosen, source, dataset)
-    checks = [check_files(chosen, source), _check_dataset_file(chosen, file)]
-    if manifest:
-        checks.append(check_configuration(chosen, manifest))
-        note = manifest.get("datasetFingerprintNote")
-        recorded = manifest.get("datasetFingerprintSha256")
-        checks.append(check_fingerprint(recorded, note if isinstance(note, str) else None, file))
-    with contextlib.ExitStack() as stack:
-        facts: Facts = _NoTables(reports)
-        if (source / RAW_ANSWERS).is_file():
-            checks += check_cells(chosen, source, figures)
-            built = rebuilt or stack.enter_context(_rebuilt(source, file))
-            checks.append(_check_values(source, built))
-            connection = stack.enter_context(connect())
-            load_tables(connection, built / "tables", views=False)
-            facts = load_table_facts(connection, SCHEMES[SCHEME])
-        checks += check_reports(chosen, figures)
-        known = {finding.finding: finding.why for finding in chosen.known_findings}
-        results = tuple(
-            ClaimResult(
-                claim,
-                judge_claim(claim, facts, claims.rounding),
-                judge_claim(claim, reports, claims.rounding),
-                known.get(claim.id),
-            )
-            for claim in claims.claims
+    path = project / EXPERIMENTS / chosen.id / CLAIMS
+    claims = read_claims(path, chosen.id, chosen.participants, chosen.languages)
+    if own:
+        opened = _open_own(chosen, source, manifest or {})
+    else:
+        opened = _open_published(chosen, source, manifest, dataset_file(chosen, source, dataset), rebuilt)
+    reports = ReportFacts(opened.figures, chosen.participants, chosen.languages, chosen.dataset.items)
+    facts = opened.facts or _NoTables(reports)
+    known = {finding.finding: finding.why for finding in chosen.known_findings}
+    results = tuple(
+        ClaimResult(
+            claim,
+            judge_claim(claim, facts, claims.rounding),
+            judge_claim(claim, reports, claims.rounding),
+            known.get(claim.id),
         )
-    check_results = tuple(CheckResult(check, known.get(check.id)) for check in checks)
+        for claim in claims.claims
+    )
+    check_results = tuple(CheckResult(check, known.get(check.id)) for check in opened.checks)
     failing = {r.claim.id for r in results if r.fails} | {r.check.id for r in check_results if r.fails}
     unfounded = tuple(name for name in known if name not in failing)
     return Audit(chosen, run_id, claims, results, check_results, unfounded)
+
+
+def _open_published(
+    experiment: Experiment,
+    source: Path,
+    manifest: dict[str, Any] | None,
+    dataset: Path,
+    rebuilt: Path | None,
+) -> _Opened:
+    """A published run folder: rebuilt from its raw answers if it has any."""
+    figures = read_reports(source / "reports")
+    for path in sorted(source.glob("*.json")):
+        figures.documents.setdefault(path.name, read_json(path, PublishedRunError))
+    checks = [
+        check_files(experiment, source),
+        _check_dataset(experiment, sha256_file(dataset)),
+    ]
+    if manifest is not None:
+        checks.append(check_configuration(experiment, manifest))
+        note, recorded = (
+            value if isinstance(value := manifest.get(key), str) else None
+            for key in ("datasetFingerprintNote", "datasetFingerprintSha256")
+        )
+        checks.append(check_fingerprint(recorded, note, dataset))
+    facts: Facts | None = None
+    if (source / RAW_ANSWERS).is_file():
+        checks += check_cells(experiment, source, figures)
+        with contextlib.ExitStack() as stack:
+            built = rebuilt or stack.enter_context(_rebuilt(source, dataset))
+            checks.append(_check_values(source, built))
+            facts = _table_facts(built / "tables", SCHEME)
+    return _Opened(facts, figures, checks + check_reports(experiment, figures))
+
+
+def _open_own(experiment: Experiment, source: Path, manifest: dict[str, Any]) -> _Opened:
+    """A project's own run: its tables and reports as they are."""
+    place = place_of(source)
+    if place.published:
+        raise PublishedRunError.at(
+            source, "is an output of `published build`; audit the run folder it was made from"
+        )
+    scheme, repeats = _scheme_and_repeats(manifest)
+    figures = read_reports(place.scores)
+    with connect() as connection:
+        load_tables(connection, place.tables, views=False)
+        facts = load_table_facts(connection, scheme_named(scheme))
+        digest = connection.execute("SELECT dataset_sha256 FROM run").fetchone()
+    checks = [_check_dataset(experiment, str(digest[0]) if digest else "unknown")]
+    checks += check_reports(experiment, figures, plain=scheme == SCHEME and repeats == 1)
+    return _Opened(facts, figures, checks)
+
+
+def _scheme_and_repeats(manifest: dict[str, Any]) -> tuple[str, int]:
+    try:
+        parameters = manifest["parameters"]
+        scheme, repeats = parameters["scoring"]["scheme"], parameters["judge"]["repeats"]
+    except (KeyError, TypeError):
+        scheme = repeats = None
+    if not isinstance(scheme, str) or not isinstance(repeats, int):
+        raise ManifestError.at(OWN_MANIFEST, "names no scoring scheme or repeats; run `dvc repro` again")
+    return scheme, repeats
+
+
+def _table_facts(tables: Path, scheme: str) -> TableFacts:
+    with connect() as connection:
+        load_tables(connection, tables, views=False)
+        return load_table_facts(connection, scheme_named(scheme))
 
 
 def dataset_file(experiment: Experiment, source: Path, given: Path | None) -> Path:
@@ -128,7 +195,7 @@ def dataset_file(experiment: Experiment, source: Path, given: Path | None) -> Pa
     raise PublishedRunError.at(places[0], f"no dataset file (nor at {places[-1]}); name it with --dataset")
 
 
-def _manifest(source: Path) -> dict[str, Any] | None:
+def _published_manifest(source: Path) -> dict[str, Any] | None:
     path = source / MANIFEST
     if not path.is_file():
         return None
@@ -136,6 +203,14 @@ def _manifest(source: Path) -> dict[str, Any] | None:
     participants = document.get("participants") if isinstance(document, dict) else None
     if not isinstance(participants, list) or not all(isinstance(entry, dict) for entry in participants):
         raise PublishedRunError.at(path, "no manifest of a published run: it lists no participants")
+    return dict(document)
+
+
+def _own_manifest(source: Path) -> dict[str, Any]:
+    path = source / OWN_MANIFEST
+    document = read_json(path, ManifestError)
+    if not isinstance(document, dict):
+        raise ManifestError.at(path, "no manifest; run `dvc repro` again")
     return dict(document)
 
 
@@ -147,8 +222,7 @@ def _rebuilt(source: Path, dataset: Path) -> Iterator[Path]:
         yield out
 
 
-def _check_dataset_file(experiment: Experiment, dataset: Path) -> Check:
-    digest = sha256_file(dataset)
+def _check_dataset(experiment: Experiment, digest: str) -> Check:
     expected = experiment.dataset.sha256
     problems = [] if digest == expected else [f"published {expected}, here {digest}"]
     return outcome_of("dataset-file", "the dataset file is the published one", problems, digest)

@@ -57,6 +57,13 @@ def _claim(result: ClaimResult, documents: dict[str, Document]) -> dict[str, Any
     }
 
 
+def _document(document: Document) -> str:
+    if document.repository is None:
+        return f"`{document.path}` of the run"
+    revision = f" at commit `{document.commit}`" if document.commit else ""
+    return f"`{document.path}`{revision} of {cell(document.repository)}"
+
+
 def _address(place: PrintedIn, documents: dict[str, Document]) -> str:
     document = documents[place.document]
     revision = f"@{document.commit[:8]}" if document.commit else ""
@@ -79,7 +86,7 @@ def _outcomes(audit: Audit, outcome: Outcome) -> int:
 
 
 def summary_lines(audit: Audit) -> list[str]:
-    """Two sentences of counts, and one for what has no explanation."""
+    """Counts of claims and checks in sentences, the last for what has no explanation."""
     verdicts = ", ".join(f"{audit.count(verdict)} {verdict.value}" for verdict in Verdict)
     outcomes = ", ".join(f"{_outcomes(audit, o)} {o.value}" for o in Outcome)
     lines = [f"{len(audit.claim_results)} claims: {verdicts}."]
@@ -91,6 +98,8 @@ def summary_lines(audit: Audit) -> list[str]:
         lines.append(f"Of those not recomputable the run's own reports: {counts}.")
     lines.append(f"{len(audit.check_results)} consistency checks: {outcomes}.")
     unexplained = audit.unexplained()
+    known = sum(r.fails and bool(r.known) for r in (*audit.claim_results, *audit.check_results))
+    lines.append(f"Claims and checks that fail for a known reason: {known}.")
     lines.append(f"Without explanation: {', '.join(unexplained) if unexplained else 'nothing'}.")
     return lines
 
@@ -117,6 +126,8 @@ def audit_markdown(audit: Audit, level: int = 1) -> str:
         parts.append(f"{head}# Claims that do not hold\n\n{_failing(failing)}")
     parts.append(f"{head}# Consistency checks\n\n{_checks(audit)}")
     parts.append(f"{head}# Claims\n\n{_claims(audit)}")
+    documents = audit.claims.documents.items()
+    parts.append("\n".join(f"- {name}: {_document(document)}" for name, document in documents))
     return "\n\n".join(parts) + "\n"
 
 
@@ -149,7 +160,7 @@ def _claims(audit: Audit) -> str:
     ]
     for result in audit.claim_results:
         claim = result.claim
-        places = "; ".join(_address(place, audit.claims.documents) for place in claim.printed_in)
+        places = "; ".join(f"{place.document}: {place.place}" for place in claim.printed_in)
         lines.append(
             f"| `{claim.id}` | {cell(claim.printed)} | {_verdict(result.finding)} "
             f"| {cell(result.finding.computed or '')} | {BY_REPORTS[result.by_reports.verdict]} "

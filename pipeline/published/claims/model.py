@@ -148,13 +148,15 @@ class Claims(StrictModel):
         return self
 
 
-def read_claims(path: Path, participants: tuple[str, ...], languages: tuple[str, ...]) -> Claims:
-    """Read a claims file whose participants and languages have to be among those given.
+def read_claims(path: Path, experiment: str, participants: list[str], languages: list[str]) -> Claims:
+    """Read the claims file of an experiment with these participants and languages.
 
     Raises:
-        ConfigError: missing, broken, or a claim names what the experiment does not have.
+        ConfigError: missing, broken, of another experiment, or a claim names what this one does not have.
     """
     claims = validate(Claims, read_json(path, ConfigError), path, ConfigError)
+    if claims.experiment != experiment:
+        raise ConfigError.at(path, f"is of {claims.experiment!r}, not of {experiment!r}", field="experiment")
     for claim in claims.claims:
         for kind, name in _names(claim):
             known = participants if kind == "participant" else languages
