@@ -15,6 +15,12 @@ BY_REPORTS = {
     Verdict.NOT_RECOMPUTABLE: "do not say",
 }
 
+_PLURAL = {
+    Verdict.REPRODUCED: "reproduced",
+    Verdict.DIFFERS: "differ",
+    Verdict.NOT_RECOMPUTABLE: "not recomputable",
+}
+
 
 def audit_document(audit: Audit) -> dict[str, Any]:
     """The audit as a JSON value. Holds figures, names and reasons; no text of the run's data, no path."""
@@ -87,7 +93,7 @@ def _outcomes(audit: Audit, outcome: Outcome) -> int:
 
 def summary_lines(audit: Audit) -> list[str]:
     """Counts of claims and checks in sentences, the last for what has no explanation."""
-    verdicts = ", ".join(f"{audit.count(verdict)} {verdict.value}" for verdict in Verdict)
+    verdicts = ", ".join(f"{audit.count(verdict)} {words}" for verdict, words in _PLURAL.items())
     outcomes = ", ".join(f"{_outcomes(audit, o)} {o.value}" for o in Outcome)
     lines = [f"{len(audit.claim_results)} claims: {verdicts}."]
     if silent := [r for r in audit.claim_results if r.finding.verdict is Verdict.NOT_RECOMPUTABLE]:
@@ -98,7 +104,9 @@ def summary_lines(audit: Audit) -> list[str]:
         lines.append(f"Of those not recomputable the run's own reports: {counts}.")
     lines.append(f"{len(audit.check_results)} consistency checks: {outcomes}.")
     unexplained = audit.unexplained()
-    known = sum(r.fails and bool(r.known) for r in (*audit.claim_results, *audit.check_results))
+    known = sum(r.fails and bool(r.known) for r in audit.claim_results) + sum(
+        r.fails and bool(r.known) for r in audit.check_results
+    )
     lines.append(f"Claims and checks that fail for a known reason: {known}.")
     lines.append(f"Without explanation: {', '.join(unexplained) if unexplained else 'nothing'}.")
     return lines

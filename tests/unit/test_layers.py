@@ -78,7 +78,6 @@ ALLOWED["published"] = _PARTS - {
     "judges",
     "config",
     "profiles",
-    "yaml_file",
     "prompts",
     "requests",
     "answers",
