@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +15,25 @@ from pipeline.jsonl import read_json
 from pipeline.layout import MANIFEST as OWN_MANIFEST
 from pipeline.lineage.places import place_of
 from pipeline.published.audit_fingerprint import check_fingerprint
-from pipeline.published.audit_model import Audit, Check, CheckResult, ClaimResult, not_applicable, outcome_of
+from pipeline.published.audit_model import (
+    Audit,
+    Check,
+    CheckResult,
+    ClaimResult,
+    Outcome,
+    not_applicable,
+    outcome_of,
+)
 from pipeline.published.audit_report_checks import check_reports
 from pipeline.published.audit_run_checks import check_cells, check_configuration, check_files
 from pipeline.published.build import build_published
 from pipeline.published.check import Missing, check_published
 from pipeline.published.claims.expressions import JudgeCost, Leaf, Reported, Unreported
 from pipeline.published.claims.facts import Absent, Facts, Value
-from pipeline.published.claims.model import CLAIMS, read_claims
+from pipeline.published.claims.model import CLAIMS, Claim, Claims, read_claims
 from pipeline.published.claims.report_facts import ReportFacts
 from pipeline.published.claims.table_facts import TableFacts, load_table_facts
-from pipeline.published.claims.verdicts import judge_claim
+from pipeline.published.claims.verdicts import Finding, judge_claim
 from pipeline.published.experiment import EXPERIMENTS, Experiment, experiment_of, read_experiment
 from pipeline.published.report_model import ReportFigures
 from pipeline.published.report_reading import read_reports
@@ -98,20 +106,41 @@ def audit_run(
         opened = _open_published(chosen, source, manifest, dataset_file(chosen, source, dataset), rebuilt)
     reports = ReportFacts(opened.figures, chosen.participants, chosen.languages, chosen.dataset.items)
     facts = opened.facts or _NoTables(reports)
-    known = {finding.finding: finding.why for finding in chosen.known_findings}
-    results = tuple(
-        ClaimResult(
-            claim,
-            judge_claim(claim, facts, claims.rounding),
-            judge_claim(claim, reports, claims.rounding),
-            known.get(claim.id),
-        )
-        for claim in claims.claims
+    return _put_together(
+        chosen,
+        run_id,
+        claims,
+        [
+            (claim, judge_claim(claim, facts, claims.rounding), judge_claim(claim, reports, claims.rounding))
+            for claim in claims.claims
+        ],
+        opened.checks,
     )
-    check_results = tuple(CheckResult(check, known.get(check.id)) for check in opened.checks)
-    failing = {r.claim.id for r in results if r.fails} | {r.check.id for r in check_results if r.fails}
-    unfounded = tuple(name for name in known if name not in failing)
-    return Audit(chosen, run_id, claims, results, check_results, unfounded)
+
+
+def _put_together(
+    experiment: Experiment,
+    run_id: str | None,
+    claims: Claims,
+    verdicts: list[tuple[Claim, Finding, Finding]],
+    checks: list[Check],
+) -> Audit:
+    """Give each failure the reason on record, where exactly what is on record was found."""
+    on_record = {(known.finding, known.found): known.why for known in experiment.known_findings}
+    claim_results = []
+    for claim, finding, by_reports in verdicts:
+        result = ClaimResult(claim, finding, by_reports, known=None)
+        why = on_record.pop((claim.id, result.found), None) if result.fails else None
+        claim_results.append(replace(result, known=why))
+    check_results = tuple(
+        CheckResult(
+            check,
+            on_record.pop((check.id, check.found), None) if check.outcome is Outcome.FAILED else None,
+        )
+        for check in checks
+    )
+    unfounded = tuple(f"{finding} (on record: {found})" for finding, found in on_record)
+    return Audit(experiment, run_id, claims, tuple(claim_results), check_results, unfounded)
 
 
 def _open_published(

@@ -60,6 +60,7 @@ def check_fingerprint(recorded: str | None, note: str | None, dataset: Path) -> 
             f"the recorded one (tried: all keys or without {', '.join(_OPTIONAL_KEYS)}; "
             f"{', '.join(_INDENTS)}; {', '.join(_ENDS)})",
         ),
+        1,
     )
 
 
@@ -100,6 +101,6 @@ def _explained(recorded: str, actual: str, note: str | None, words: str, removed
     wrong += [count for count in re.findall(r"\((\d+) occurrences\)", note) if int(count) != removed]
     if wrong:
         details.append(f"the manifest's note is wrong about: {', '.join(wrong)}")
-        return Check(ID, ABOUT, Outcome.FAILED, tuple(details))
+        return Check(ID, ABOUT, Outcome.FAILED, tuple(details), len(wrong))
     details.append("the manifest's note was tested and holds")
     return Check(ID, ABOUT, Outcome.EXPLAINED, tuple(details))

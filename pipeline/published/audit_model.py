@@ -27,6 +27,12 @@ class Check:
     about: str
     outcome: Outcome
     details: tuple[str, ...] = ()
+    problems: int = 0
+
+    @property
+    def found(self) -> str:
+        """The number of problems and the first of them, in one text."""
+        return f"{self.problems}: {self.details[0]}" if self.problems else ""
 
 
 @dataclass(frozen=True)
@@ -42,6 +48,12 @@ class ClaimResult:
     def fails(self) -> bool:
         """Whether the printed figure disagrees with the tables, or with the run's own reports."""
         return Verdict.DIFFERS in (self.finding.verdict, self.by_reports.verdict)
+
+    @property
+    def found(self) -> str:
+        """What stands against the printed figure: computed from the tables, else said by the reports."""
+        against = self.finding if self.finding.verdict is not Verdict.NOT_RECOMPUTABLE else self.by_reports
+        return against.computed or ""
 
 
 @dataclass(frozen=True)
@@ -89,7 +101,7 @@ def outcome_of(id: str, about: str, problems: list[str], passed: str) -> Check:
     if not problems:
         return Check(id, about, Outcome.PASSED, (passed,))
     more = [f"and {len(problems) - SHOWN} more"] if len(problems) > SHOWN else []
-    return Check(id, about, Outcome.FAILED, (*problems[:SHOWN], *more))
+    return Check(id, about, Outcome.FAILED, (*problems[:SHOWN], *more), len(problems))
 
 
 def not_applicable(id: str, about: str, why: str) -> Check:

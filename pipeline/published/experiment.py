@@ -49,9 +49,14 @@ class ExperimentDataset(StrictModel):
 
 
 class KnownFinding(StrictModel):
-    """A claim or check that is known to fail, and why. One that passes after all is a finding itself."""
+    """A claim or check that is known to fail with exactly what was ``found``, and why.
+
+    ``found`` is the computed text of a claim, or a check's ``Check.found``. A reason does not excuse
+    another finding, and one that nothing bears out is a finding itself.
+    """
 
     finding: str
+    found: str
     why: str
 
 
