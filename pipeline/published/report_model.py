@@ -39,6 +39,7 @@ class Totals:
     expected: int | None = None
     normalised: int | None = None
     untranslated: int | None = None
+    failure_lines: int | None = None
     common_cells: int | None = None
 
 

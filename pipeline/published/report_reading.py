@@ -47,6 +47,7 @@ class _Status(_Edge):
     expected: int = Field(alias="totalExpected")
     normalised: int = Field(alias="totalNormalized")
     untranslated: int = Field(alias="translationFailureUnresolvedCount")
+    failure_lines: int | None = Field(None, alias="translationFailureHistoricalCount")
     common_cells: int | None = Field(None, alias="commonCellCount")
     judged: dict[str, _Judged] = Field({}, alias="judgeFailureRatesByParticipantLanguage")
 
@@ -185,7 +186,9 @@ def _add(
 
 
 def _read_status(figures: ReportFigures, path: Path, status: _Status) -> None:
-    figures.totals = Totals(status.expected, status.normalised, status.untranslated, status.common_cells)
+    figures.totals = Totals(
+        status.expected, status.normalised, status.untranslated, status.failure_lines, status.common_cells
+    )
     for name, counts in status.judged.items():
         participant, separator, language = name.rpartition("::")
         if not separator:

@@ -12,12 +12,11 @@ needs-context has two turns of two speakers and expects its use; no-context has 
 
 from __future__ import annotations
 
-import sys
 from fractions import Fraction
-from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from published_run import write_run
 from pydantic import TypeAdapter
 
 from pipeline.dataset import read_dataset
@@ -30,9 +29,6 @@ from pipeline.published.source import open_run
 from pipeline.scoring.schemes import SCHEMES
 from pipeline.tables.database import connect
 from pipeline.vocabulary import CONTEXT_BEHAVIORS
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "functional"))
-from published_run import write_run
 
 EXPRESSION: TypeAdapter[Any] = TypeAdapter(expressions.Expression)
 
