@@ -1,7 +1,8 @@
-"""The published experiments in a fresh clone: the root pipeline needs none of them, and DVC makes them again."""
+"""The published experiments in a fresh clone: the root pipeline needs none, and DVC makes them again."""
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -23,6 +24,23 @@ def test_a_clone_without_run_folders_is_up_to_date(project: Path) -> None:
     assert run((*DVC, "status"), project) == "Data and pipelines are up to date.\n"
     assert "Running stage" not in run((*DVC, "repro", "experiments/dvc.yaml"), project)
     assert run(("git", "status", "--porcelain"), project) == ""
+
+
+def test_the_worked_example_of_the_docs(project: Path) -> None:
+    page = (project / "docs" / "claims.md").read_text("utf-8")
+    output = run((sys.executable, "-m", "pipeline", "published", "audit", "."), project)
+    summary = output.split("\n\n## ")[0]
+    assert summary.startswith("# The default run of this project")
+    assert f"$ python -m pipeline published audit .\n{summary}\n...\n" in page
+    path = project / "experiments" / "ko-context-dialogue-v1" / "claims.json"
+    text = path.read_text("utf-8")
+    path.write_text(text.replace('"5.083"', '"5.084"'), "utf-8")
+    command = (sys.executable, "-m", "pipeline", "published", "audit", ".")
+    done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
+    path.write_text(text, "utf-8")
+    (line,) = (line for line in done.stdout.splitlines() if line.startswith("- `mean.sentence`"))
+    assert done.returncode == 1
+    assert f"{line}\n...\n{done.stderr}" in page
 
 
 @pytest.mark.published
