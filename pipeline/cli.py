@@ -30,7 +30,7 @@ COMMANDS = {
     "requests": ("pipeline.commands.requests:requests", "Look at judge requests."),
     "annotation": ("pipeline.commands.annotation:annotation", "Read judge answers."),
     "dataset": ("pipeline.commands.dataset:dataset", "Check and fingerprint a dataset."),
-    "published": ("pipeline.commands.published:published", "Rebuild and check published runs."),
+    "published": ("pipeline.commands.published:published", "Rebuild, check and audit published runs."),
     "trace": ("pipeline.commands.trace:trace", "Where a number comes from, down to the bytes."),
     "diff": ("pipeline.commands.diff:diff", "What differs between two runs, and because of what."),
     "sql": ("pipeline.commands.sql:sql", "Query the tables."),

@@ -81,7 +81,6 @@ ALLOWED["published"] = _PARTS - {
     "judges",
     "config",
     "profiles",
-    "yaml_file",
     "prompts",
     "requests",
     "answers",

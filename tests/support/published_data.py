@@ -12,6 +12,7 @@ FOLDER = Path(os.environ.get("CTXEVAL_PUBLISHED") or DEFAULT)
 HIGH_JUDGE = "2026-08-high-judge"
 ABLATION = "2026-08-context-ablation"
 ISSUE_1 = "2026-08-issue1"
+CONTEXT_V2 = "2026-04-context-v2"
 DATASET = "dataset/runtime.json"
 NEEDED = (
     DATASET,
@@ -26,6 +27,8 @@ NEEDED = (
     f"{ABLATION}/translation-failures.jsonl",
     f"{ABLATION}/reports/ablation-ab-comparison.md",
     f"{ISSUE_1}/manifest.json",
+    f"{CONTEXT_V2}/reports/run-summary.json",
+    "SHA256SUMS",
 )
 # A clone alone has no published runs; where the folder is there or was named, its tests have to run.
 ABSENT = not FOLDER.exists() and not os.environ.get("CTXEVAL_PUBLISHED")
