@@ -31,6 +31,8 @@ COMMANDS = {
     "annotation": ("pipeline.commands.annotation:annotation", "Read judge answers."),
     "dataset": ("pipeline.commands.dataset:dataset", "Check and fingerprint a dataset."),
     "published": ("pipeline.commands.published:published", "Rebuild and check published runs."),
+    "verify": ("pipeline.commands.verify:verify", "Check a run's files, and recompute every number."),
+    "signature": ("pipeline.commands.signature:signature", "Read a judge signature."),
     "sql": ("pipeline.commands.sql:sql", "Query the tables."),
     "db": ("pipeline.commands.sql:db", "Build a local DuckDB file for browsing."),
 }

@@ -72,6 +72,10 @@ class ManifestError(InputError):
     """A manifest is missing or cannot be built from the files there are."""
 
 
+class SignatureError(InputError):
+    """A text is no judge signature, or no run id."""
+
+
 class LedgerError(PipelineError):
     """The answer ledger is unusable: damaged, of a newer version, or at a relative path."""
 

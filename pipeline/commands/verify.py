@@ -1,0 +1,48 @@
+"""``python -m pipeline verify``: check everything a run's files say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from pipeline.errors import CheckFailed, one_line
+
+_SHOWN = 3
+
+
+@click.command()
+@click.option(
+    "--dir",
+    "folder",
+    type=click.Path(path_type=Path),
+    default=Path(),
+    help="A project, or an output folder of `published build`; by default the current folder.",
+)
+@click.option(
+    "--expect", metavar="RUN_ID", help="The run that was quoted: its id, the first 8 digits, or a signature."
+)
+def verify(folder: Path, expect: str | None) -> None:
+    """Re-hash every file of a run, read every answer again, and recompute every number a second way.
+
+    One line a check. Exit code 1 if anything differs, with its address and both values.
+    """
+    from pipeline.lineage.places import place_of
+    from pipeline.lineage.verify.audit import verify_place
+    from pipeline.lineage.verify.checks import failures
+
+    checks = verify_place(place_of(folder), expect=expect)
+    width = max(len(check.name) for check in checks)
+    for check in checks:
+        click.echo(f"{check.status:4}  {check.name:{width}}  {one_line(check.figures)}")
+        for difference in check.differences[:_SHOWN]:
+            click.echo(f"      {difference.line()}")
+        hidden = len(check.differences) + check.more - _SHOWN
+        if hidden > 0:
+            click.echo(f"      and {hidden} more")
+    bad = failures(checks)
+    skipped = sum(check.status == "skip" for check in checks)
+    click.echo(f"{len(checks) - len(bad) - skipped} ok, {len(bad)} failed, {skipped} skipped")
+    if bad:
+        first = bad[0].differences[0].line() if bad[0].differences else bad[0].figures
+        raise CheckFailed(f"{len(bad)} of {len(checks)} checks failed; first, {bad[0].name}: {first}")
