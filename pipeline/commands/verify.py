@@ -22,7 +22,10 @@ _SHOWN = 3
 @click.option(
     "--expect", metavar="RUN_ID", help="The run that was quoted: its id, the first 8 digits, or a signature."
 )
-def verify(folder: Path, expect: str | None) -> None:
+@click.option(
+    "--all", "everything", is_flag=True, help="Show every difference and note, not the first three."
+)
+def verify(folder: Path, expect: str | None, everything: bool) -> None:
     """Re-hash every file of a run, read every answer again, and recompute every number a second way.
 
     One line a check. Exit code 1 if anything differs, with its address and both values.
@@ -35,11 +38,12 @@ def verify(folder: Path, expect: str | None) -> None:
     width = max(len(check.name) for check in checks)
     for check in checks:
         click.echo(f"{check.status:4}  {check.name:{width}}  {one_line(check.figures)}")
-        for difference in check.differences[:_SHOWN]:
-            click.echo(f"      {difference.line()}")
-        hidden = len(check.differences) + check.more - _SHOWN
-        if hidden > 0:
-            click.echo(f"      and {hidden} more")
+        lines = [*(difference.line() for difference in check.differences), *map(one_line, check.notes)]
+        for line in lines if everything else lines[:_SHOWN]:
+            click.echo(f"      {line}")
+        hidden = len(lines) + check.more - (len(lines) if everything else min(len(lines), _SHOWN))
+        if hidden:
+            click.echo(f"      and {hidden} more" + ("" if everything else " (--all shows them)"))
     bad = failures(checks)
     skipped = sum(check.status == "skip" for check in checks)
     click.echo(f"{len(checks) - len(bad) - skipped} ok, {len(bad)} failed, {skipped} skipped")

@@ -45,4 +45,6 @@ def _read_cli(attempt: Attempt, raw: bytes, model: str) -> Attempt:
         raise ValueError("raw is not what the backend keeps of a run")
     out, err = str(printed.get("stdout", "")), str(printed.get("stderr", ""))
     ended = Ended(printed["exit_code"], out.encode("utf-8"), err.encode("utf-8"))
-    return read_run(attempt.backend, model, ended, printed.get("cli_version"))[0]
+    found = read_run(attempt.backend, model, ended, printed.get("cli_version"))[0]
+    # What is kept of a run is cut to a length in bytes, so to keep it twice could cut it twice.
+    return found.model_copy(update={"raw": attempt.raw, "raw_encoding": attempt.raw_encoding})

@@ -65,19 +65,22 @@ def check_recorded(root: Path, placed: list[Placed]) -> Check:
     """Each answer that stands in ``data/recorded``, too, is the same there; the others are counted."""
     findings = Findings()
     recorded = read_answer_folder(root / RECORDED, {one.answer.key for one in placed})
-    missing = 0
+    missing = []
     for one in placed:
         other = recorded.get(one.answer.key)
         if other is None:
-            missing += 1
+            key = one.answer.key
+            missing.append(
+                f"{RESPONSES.as_posix()}:{one.line}: request {key[0]}, repeat {key[1]}, not recorded"
+            )
             continue
         here, there = one.answer.model_dump(mode="json"), other.model_dump(mode="json")
         compare_json(findings, f"{RESPONSES.as_posix()}:{one.line}", here, there)
-    note = f"; {missing:,} not recorded yet: `python -m pipeline record` keeps them" if missing else ""
+    cure = "; `python -m pipeline record` keeps the others" if missing else ""
     figures = (
-        f"{len(placed) - missing:,} of {counted(len(placed), 'used answer')} recorded, and the same{note}"
+        f"{len(placed) - len(missing):,} of {counted(len(placed), 'used answer')} recorded, and the same"
     )
-    return findings.check("recorded answers", figures)
+    return findings.check("recorded answers", figures + cure, missing)
 
 
 def _compare_seals(findings: Findings, root: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from pipeline.errors import one_line
 
 _SHOWN = 120
+_BEFORE = 40
 MISSING: Any = type("Missing", (), {"__repr__": lambda _: "missing"})()
 """Stands for a value that is not there."""
 
@@ -32,7 +33,8 @@ class Difference:
 class Check:
     """One check that ran, or was skipped: ``figures`` then holds the reason.
 
-    ``differences`` are in the order they were found; ``more`` counts those that are not kept.
+    ``differences`` are in the order they were found; ``more`` counts those that are not kept. ``notes`` are
+    worth knowing and no failure.
     """
 
     name: str
@@ -40,6 +42,7 @@ class Check:
     figures: str
     differences: tuple[Difference, ...] = ()
     more: int = 0
+    notes: tuple[str, ...] = ()
 
 
 @dataclass
@@ -55,7 +58,7 @@ class Findings:
         self.values += 1
         if same(found, expected):
             return True
-        self.note(address, shown(found), shown(expected))
+        self.note(address, *shown_apart(found, expected))
         return False
 
     def note(self, address: str, found: str, expected: str) -> None:
@@ -65,12 +68,19 @@ class Findings:
         else:
             self.more += 1
 
-    def check(self, name: str, figures: str) -> Check:
+    def check(self, name: str, figures: str, notes: Sequence[str] = ()) -> Check:
         """The check that these findings make."""
-        return Check(name, "FAIL" if self.differences else "ok", figures, tuple(self.differences), self.more)
+        return Check(
+            name,
+            "FAIL" if self.differences else "ok",
+            figures,
+            tuple(self.differences),
+            self.more,
+            tuple(notes),
+        )
 
 
-_KEPT = 100
+_KEPT = 1000
 
 
 def skipped(name: str, reason: str) -> Check:
@@ -112,10 +122,21 @@ def shown(value: Any) -> str:
         value = float(value)
     try:
         text = json.dumps(value, ensure_ascii=False)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RecursionError):
         text = repr(value)
     text = one_line(text)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def shown_apart(found: Any, expected: Any) -> tuple[str, str]:
+    """Two values as they are shown side by side: long texts from shortly before where they part."""
+    if isinstance(found, str) and isinstance(expected, str) and max(len(found), len(expected)) > _SHOWN:
+        parted = next(
+            (i for i, pair in enumerate(zip(found, expected, strict=False)) if len(set(pair)) > 1), 0
+        )
+        start = max(0, parted - _BEFORE)
+        found, expected = (f"{'...' if start else ''}{text[start:]}" for text in (found, expected))
+    return shown(found), shown(expected)
 
 
 def pointer(parts: Sequence[str | int]) -> str:

@@ -10,11 +10,16 @@ import duckdb
 
 from pipeline.errors import TablesError, one_line
 from pipeline.lineage.verify.checks import Findings, shown
-from pipeline.tables.database import connect, literal_path
+from pipeline.tables.database import literal_path
 
 
 def compare_rows(
-    findings: Findings, root: Path, file: Path, columns: Sequence[str], rows: Sequence[tuple[Any, ...]]
+    findings: Findings,
+    connection: duckdb.DuckDBPyConnection,
+    root: Path,
+    file: Path,
+    columns: Sequence[str],
+    rows: Sequence[tuple[Any, ...]],
 ) -> None:
     """Compare every field. Rows count from 1, as do the lines of a text file.
 
@@ -22,7 +27,7 @@ def compare_rows(
         TablesError: the file is missing or cannot be read.
     """
     name = file.as_posix()
-    there, found = _read(root, file)
+    there, found = _read(connection, root, file)
     if not findings.compare(f"{name}#columns", there, list(columns)):
         return
     for number, (one, other) in enumerate(zip(found, rows, strict=False), start=1):
@@ -42,14 +47,14 @@ def _is_flag(one: Any, other: Any) -> bool:
     return isinstance(one, bool) is not isinstance(other, bool)
 
 
-def _read(root: Path, file: Path) -> tuple[list[str], list[tuple[Any, ...]]]:
+def _read(
+    connection: duckdb.DuckDBPyConnection, root: Path, file: Path
+) -> tuple[list[str], list[tuple[Any, ...]]]:
     path = root / file
     if not path.is_file():
         raise TablesError.at(file, "missing; run `dvc repro`, or build the run anew")
     try:
-        with connect() as connection:
-            cursor = connection.execute("SELECT * FROM read_parquet(?)", [literal_path(path)])
-            columns = [column[0] for column in cursor.description or ()]
-            return columns, cursor.fetchall()
+        cursor = connection.execute("SELECT * FROM read_parquet(?)", [literal_path(path)])
+        return [column[0] for column in cursor.description or ()], cursor.fetchall()
     except (duckdb.Error, RuntimeError, UnicodeDecodeError) as error:
         raise TablesError.at(file, f"cannot be read ({one_line(str(error))[:200]}); restore it") from error

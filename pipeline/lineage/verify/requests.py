@@ -11,6 +11,7 @@ from pipeline.layout import CELLS, REQUESTS
 from pipeline.lineage.verify.checks import Check, Findings, compare_json, counted
 from pipeline.lineage.verify.parquet import compare_rows
 from pipeline.lineage.verify.rendered import Rendered, Sources
+from pipeline.tables.database import connect
 
 _COLUMNS = ("item_id", "language", "participant_id", "translation", "translation_failure", "request_hash")
 
@@ -25,7 +26,8 @@ def check_requests(root: Path, sources: Sources, rendered: Rendered) -> Check:
     rows: list[tuple[Any, ...]] = [
         (*cell.key, cell.translation, cell.failure, cell.request_hash) for cell in rendered.cells
     ]
-    compare_rows(findings, root, CELLS, _COLUMNS, rows)
+    with connect() as connection:
+        compare_rows(findings, connection, root, CELLS, _COLUMNS, rows)
     found = dict(read_json_lines(root / REQUESTS, InputError))
     wanted = sorted(rendered.variables)
     for index in range(max(len(found), len(wanted))):

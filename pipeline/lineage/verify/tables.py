@@ -26,9 +26,10 @@ def check_tables(root: Path, folder: Path, run: PlainRun, facts: RunFacts) -> Ch
     """
     findings = Findings()
     rows = 0
-    for name, (columns, wanted) in expected_tables(run, facts).items():
-        compare_rows(findings, root, folder / f"{name}.parquet", columns, wanted)
-        rows += len(wanted)
+    with connect() as connection:
+        for name, (columns, wanted) in expected_tables(run, facts).items():
+            compare_rows(findings, connection, root, folder / f"{name}.parquet", columns, wanted)
+            rows += len(wanted)
     _compare_sql(findings, root, folder)
     return findings.check("tables", f"{counted(rows, 'row')} compared, field by field")
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from pipeline.errors import one_line
-from pipeline.lineage.verify.checks import Findings, shown
+from pipeline.lineage.verify.checks import Findings, shown, shown_apart
 from pipeline.lineage.verify.recount import counts
 from pipeline.lineage.verify.recount.means import Means, Row
 from pipeline.lineage.verify.recount.run import PlainRun
@@ -107,7 +107,7 @@ def _compare_sentence(
     nearest = max(sentences, key=lambda sentence: _common_start(plain, sentence))
     if _common_start(plain, nearest) >= _ALIKE:
         used.add(sentences.index(nearest))
-        findings.note(address, shown(plain), shown(nearest))
+        findings.note(address, *shown_apart(plain, nearest))
     else:
         findings.note(address, shown(plain), "not there: an unknown line")
 
