@@ -32,7 +32,7 @@ def verify(folder: Path, expect: str | None, everything: bool) -> None:
     """
     from pipeline.lineage.places import place_of
     from pipeline.lineage.verify.audit import verify_place
-    from pipeline.lineage.verify.checks import failures
+    from pipeline.lineage.verify.checks import failures, first_failure
 
     checks = verify_place(place_of(folder), expect=expect)
     width = max(len(check.name) for check in checks)
@@ -48,5 +48,4 @@ def verify(folder: Path, expect: str | None, everything: bool) -> None:
     skipped = sum(check.status == "skip" for check in checks)
     click.echo(f"{len(checks) - len(bad) - skipped} ok, {len(bad)} failed, {skipped} skipped")
     if bad:
-        first = bad[0].differences[0].line() if bad[0].differences else bad[0].figures
-        raise CheckFailed(f"{len(bad)} of {len(checks)} checks failed; first, {bad[0].name}: {first}")
+        raise CheckFailed(f"{len(bad)} of {len(checks)} checks failed; {first_failure(checks)}")

@@ -599,6 +599,18 @@ def test_a_weight_and_everything_after_it(project: Path, monkeypatch: pytest.Mon
     check_caught(project, NUMBERS, "summary-overall.penalty.json#/0/mean_penalty: is 2.75, must be 7.75")
 
 
+def test_the_last_line_names_a_value_before_a_hash(project: Path) -> None:
+    edit(f"{SCORES}/summary-overall.penalty.json", '"samples": 4', '"samples": 5')(project)
+    assert refusal(pipeline("verify", "--dir", project)) == (
+        "4 of 13 checks failed; score reports: "
+        "reports/scores/summary-overall.penalty.json#/0/samples: is 5, must be 4"
+    )
+    edit(f"{SCORES}/summary-overall.penalty.json", '"samples": 5', '"samples":  4')(project)
+    assert "; manifest: files: reports/manifest.json#/outputs/" in refusal(
+        pipeline("verify", "--dir", project)
+    )
+
+
 def test_a_manifest_with_another_key_is_not_read(project: Path) -> None:
     edit_json(MANIFEST, first(["verified"], True))(project)
     with pytest.raises(ManifestError, match="verified: unknown key"):

@@ -11,7 +11,7 @@ from pipeline.lineage.places import RunPlace
 from pipeline.lineage.sealed import OUTPUTS, inputs
 from pipeline.lineage.signature import METRIC, PARTS
 from pipeline.lineage.verify.answers import check_answers, check_recorded, read_responses
-from pipeline.lineage.verify.checks import Check, Findings, counted, failed, skipped
+from pipeline.lineage.verify.checks import HASHES, Check, Findings, counted, failed, skipped
 from pipeline.lineage.verify.dvc_lock import check_lock
 from pipeline.lineage.verify.files import Files
 from pipeline.lineage.verify.made import Made, make_imported, make_project
@@ -64,11 +64,11 @@ def _look_at_project(place: RunPlace, manifest: Manifest) -> tuple[list[Check], 
     """Everything before the numbers, and the run as its inputs make it (None: they cannot be read)."""
     root, files = place.root, Files(place.root)
     sealed = [path.as_posix() for path in inputs()], [path.as_posix() for path in OUTPUTS]
-    checks = [_guarded("manifest: files", lambda: check_files(manifest, files, *sealed))]
+    checks = [_guarded(HASHES[0], lambda: check_files(manifest, files, *sealed))]
     try:
         checks += check_lock(files)
     except PipelineError as problem:
-        checks.append(failed("dvc.lock", str(problem)))
+        checks.append(failed(HASHES[1], str(problem)))
     try:
         sources = read_sources(root)
         rendered = render_again(sources)
@@ -92,8 +92,8 @@ def _look_at_output_folder(place: RunPlace, manifest: Manifest) -> tuple[list[Ch
     """The same for an output folder of ``published build``, which has no project around it."""
     files = Files(place.root)
     checks = [
-        _guarded("manifest: files", lambda: check_files(manifest, files, ["source"], ["tables", "reports"])),
-        skipped("dvc.lock", "an output folder of `published build` has none"),
+        _guarded(HASHES[0], lambda: check_files(manifest, files, ["source"], ["tables", "reports"])),
+        skipped(HASHES[1], "an output folder of `published build` has none"),
         skipped("requests", "an imported run recorded none"),
     ]
     try:

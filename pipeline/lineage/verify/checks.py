@@ -10,6 +10,8 @@ from typing import Any, Literal
 
 from pipeline.errors import one_line
 
+# Checks of hashes alone: they say that a file has changed, not what in it.
+HASHES = ("manifest: files", "dvc.lock", "reports are fresh")
 _SHOWN = 120
 _BEFORE = 40
 MISSING: Any = type("Missing", (), {"__repr__": lambda _: "missing"})()
@@ -168,6 +170,13 @@ def _at(values: list[Any], index: int) -> Any:
 def counted(number: int, one: str, many: str = "") -> str:
     """``3 files``, ``1 file``; thousands apart by commas."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def first_failure(checks: Iterable[Check]) -> str:
+    """The first value that differs, or the first hash if no value does, with the check that found it."""
+    bad = failures(checks)
+    first = next((check for check in bad if check.name not in HASHES), bad[0])
+    return f"{first.name}: {first.differences[0].line() if first.differences else first.figures}"
 
 
 def failures(checks: Iterable[Check]) -> list[Check]:

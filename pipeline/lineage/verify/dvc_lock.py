@@ -10,13 +10,13 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from pipeline.errors import ManifestError
-from pipeline.lineage.verify.checks import MISSING, Check, Findings, counted, failed, pointer, shown
+from pipeline.lineage.verify.checks import HASHES, MISSING, Check, Findings, counted, failed, pointer, shown
 from pipeline.lineage.verify.files import Files
 from pipeline.validation import validate
 from pipeline.yaml_file import read_yaml
 
 LOCK, STAGES = "dvc.lock", "dvc.yaml"
-_NAMES = ("dvc.lock", "reports are fresh")
+_NAMES = HASHES[1:]
 
 
 class _Loose(BaseModel):

@@ -12,7 +12,7 @@ from pipeline.errors import ManifestError
 from pipeline.jsonl import read_json
 from pipeline.layout import MANIFEST
 from pipeline.lineage.manifest import MANIFEST_VERSION
-from pipeline.lineage.verify.checks import Check, Findings, compare_json, counted, shown
+from pipeline.lineage.verify.checks import HASHES, Check, Findings, compare_json, counted, shown
 from pipeline.lineage.verify.files import Files
 from pipeline.validation import StrictModel, validate
 
@@ -103,7 +103,7 @@ def check_files(manifest: Manifest, files: Files, inputs: list[str], outputs: li
         if not findings.differences
         else f"{counted(len(manifest.inputs) + len(manifest.outputs), 'file')} re-hashed"
     )
-    return findings.check("manifest: files", figures)
+    return findings.check(HASHES[0], figures)
 
 
 def _compare_entry(findings: Findings, files: Files, address: str, entry: Entry) -> None:
