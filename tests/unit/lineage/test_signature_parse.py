@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.errors import SignatureError
@@ -62,6 +62,7 @@ signatures = st.builds(
 )
 
 
+@settings(deadline=None)
 @given(signatures)
 def test_what_is_written_is_read(signature: Signature) -> None:
     for line in (signature.short(), signature.long()):
@@ -73,6 +74,7 @@ def test_what_is_written_is_read(signature: Signature) -> None:
     assert parse_signature(signature.long()).short() == signature.short()
 
 
+@settings(deadline=None)
 @given(st.text(max_size=80) | st.builds(lambda t: f"GEMBA-MQM-context|{t}", st.text("id:|%0f/", max_size=60)))
 def test_any_other_text_is_an_error_of_one_line(text: str) -> None:
     with pytest.raises(SignatureError) as caught:
