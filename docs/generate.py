@@ -89,11 +89,11 @@ def readme() -> str:
     """The README with the overall board of ``reports/leaderboard.md`` in its place."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     report = (ROOT / "reports" / "leaderboard.md").read_text(encoding="utf-8")
-    signature = next(line for line in report.splitlines() if line.startswith("`GEMBA"))
+    signatures = "\n\n".join(line for line in report.splitlines() if line.startswith("`GEMBA"))
     overall = report.split("## Overall\n\n")[1].split("\n\n")[0]
     before, rest = text.split(BEGIN)
     after = rest.split(END)[1]
-    return f"{before}{BEGIN}{overall}\n\n{signature}\n{END}{after}"
+    return f"{before}{BEGIN}{overall}\n\n{signatures}\n{END}{after}"
 
 
 def main() -> None:

@@ -33,6 +33,8 @@ COMMANDS = {
     "published": ("pipeline.commands.published:published", "Rebuild, check and audit published runs."),
     "trace": ("pipeline.commands.trace:trace", "Where a number comes from, down to the bytes."),
     "diff": ("pipeline.commands.diff:diff", "What differs between two runs, and because of what."),
+    "verify": ("pipeline.commands.verify:verify", "Check a run's files, and recompute every number."),
+    "signature": ("pipeline.commands.signature:signature", "Read a judge signature."),
     "sql": ("pipeline.commands.sql:sql", "Query the tables."),
     "db": ("pipeline.commands.sql:db", "Build a local DuckDB file for browsing."),
 }

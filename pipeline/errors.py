@@ -80,6 +80,10 @@ class TraceError(InputError):
     """What is to be traced names no number or cell of the run, or the run's files contradict it."""
 
 
+class SignatureError(InputError):
+    """A text is no judge signature, or no run id."""
+
+
 class LedgerError(PipelineError):
     """The answer ledger is unusable: damaged, of a newer version, or at a relative path."""
 

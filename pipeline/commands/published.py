@@ -35,6 +35,7 @@ def build_command(source: Path, dataset: Path, out: Path, scheme: str) -> None:
     status = scores.status
     click.echo(f"{scores.run.run_name}: {status.total('ok')} of {status.total()} expected cells ok")
     click.echo(signature_of(scores).short())
+    click.echo(signature_of(scores).long())
     click.echo(f"wrote {out}: source, tables, reports")
 
 

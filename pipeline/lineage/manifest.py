@@ -43,12 +43,12 @@ def file_entries(root: Path, paths: Iterable[str | Path]) -> list[dict[str, Any]
     ]
 
 
-def package_sources_hash() -> str:
-    """SHA-256 over the canonical list of (path, SHA-256) of this package's ``.py`` and ``.sql`` files."""
+def package_sources_hash(package: Path = _PACKAGE) -> str:
+    """SHA-256 over the canonical list of (path, SHA-256) of a package's ``.py`` and ``.sql`` files."""
     entries = sorted(
-        (file.relative_to(_PACKAGE).as_posix(), sha256_file(file))
+        (file.relative_to(package).as_posix(), sha256_file(file))
         for pattern in ("*.py", "*.sql")
-        for file in _PACKAGE.rglob(pattern)
+        for file in package.rglob(pattern)
     )
     return canonical_hash([list(entry) for entry in entries])
 

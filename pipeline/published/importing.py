@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import duckdb
 
-from pipeline.canonical import canonical_hash
 from pipeline.dataset import Dataset
 from pipeline.lineage.signature import UNRECORDED
 from pipeline.published.failures import stage_failures
@@ -13,6 +12,7 @@ from pipeline.published.source import TRANSLATION_FAILURES, PublishedRun
 from pipeline.tables.build import ParticipantRow, build, create_staging, insert_design
 from pipeline.tables.database import create_schema
 from pipeline.tables.facts import RunFacts
+from pipeline.tables.run_id import imported_run_id
 
 
 def import_run(connection: duckdb.DuckDBPyConnection, run: PublishedRun, dataset: Dataset) -> None:
@@ -44,7 +44,7 @@ def import_run(connection: duckdb.DuckDBPyConnection, run: PublishedRun, dataset
 def _facts(run: PublishedRun, dataset: Dataset) -> RunFacts:
     manifest = run.manifest
     return RunFacts(
-        run_id=canonical_hash({"dataset": dataset.fingerprint, "files": run.files}),
+        run_id=imported_run_id(dataset.fingerprint, run.files),
         run_name=manifest.run_id,
         dataset_fingerprint=dataset.fingerprint,
         dataset_sha256=dataset.file_sha256,

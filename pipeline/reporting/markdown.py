@@ -24,6 +24,7 @@ def leaderboard_markdown(scores: Scores) -> str:
         f"scoring scheme `{scores.scheme}`.",
         *([f"Judge: {_text(run.judge_description)}."] if run.judge_description else []),
         f"`{_code(signature.short())}`",
+        f"`{_code(signature.long())}`",
         "## Overall",
         _overall(scores),
         "Ranked by the mean over a participant's own ok cells; equal means share a rank, and with incomplete "

@@ -8,7 +8,7 @@ import duckdb
 import polars as pl
 
 from pipeline.answers import Answer, read_answers
-from pipeline.canonical import canonical_hash, sha256_file
+from pipeline.canonical import sha256_file
 from pipeline.config import Params, read_params, read_participants
 from pipeline.dataset import Dataset, read_dataset
 from pipeline.errors import InputError, one_line
@@ -19,6 +19,7 @@ from pipeline.tables.build import ParticipantRow, build, create_staging, insert_
 from pipeline.tables.database import connect, create_schema, export_tables, literal_path
 from pipeline.tables.facts import RunFacts
 from pipeline.tables.frames import insert_frame
+from pipeline.tables.run_id import own_run_id
 
 _STAGE_CELLS = "INSERT INTO staged_cells BY NAME SELECT * FROM read_parquet(?)"
 
@@ -94,19 +95,17 @@ def run(root: Path) -> str:
 def _facts(root: Path, params: Params, dataset: Dataset) -> RunFacts:
     profile = read_profile(root, params.judge.profile)
     prompt_set = read_prompt_set(root / profile.prompt_set)
-    run_id = canonical_hash(
-        {
-            "dataset": dataset.fingerprint,
-            "judge": profile.identity_hash(),
-            "prompt_set": prompt_set.sha256,
-            "languages": params.languages,
-            "participants": params.participants,
-            "repeats": params.judge.repeats,
-            "parser_mode": params.parser.mode,
-            "cells": sha256_file(root / CELLS),
-            "requests": sha256_file(root / REQUESTS),
-            "responses": sha256_file(root / RESPONSES),
-        }
+    run_id = own_run_id(
+        dataset_fingerprint=dataset.fingerprint,
+        judge_identity=profile.identity_hash(),
+        prompt_set_sha256=prompt_set.sha256,
+        languages=params.languages,
+        participants=params.participants,
+        repeats=params.judge.repeats,
+        parser_mode=params.parser.mode,
+        cells_sha256=sha256_file(root / CELLS),
+        requests_sha256=sha256_file(root / REQUESTS),
+        responses_sha256=sha256_file(root / RESPONSES),
     )
     return RunFacts(
         run_id=run_id,

@@ -6,45 +6,14 @@ from pathlib import Path
 
 from pipeline.canonical import sha256_file, write_json
 from pipeline.config import read_params
-from pipeline.layout import (
-    CELLS,
-    DATASETS,
-    LEADERBOARD,
-    MANIFEST,
-    METRICS,
-    PARAMS,
-    PARTICIPANTS,
-    RECORDED,
-    REQUIREMENTS,
-    RESPONSES,
-    SCORES,
-    TABLES,
-    TRANSLATIONS,
-)
+from pipeline.layout import MANIFEST, PARAMS, REQUIREMENTS, TABLES
 from pipeline.lineage.manifest import file_entries, manifest_document
 from pipeline.lineage.run_signature import counts_of, signature_of
-from pipeline.profiles import PROFILE_FOLDER, PROMPT_SET_ROOTS, read_profile
+from pipeline.lineage.sealed import OUTPUTS, inputs
+from pipeline.profiles import read_profile
 from pipeline.scoring.schemes import scheme_named
 from pipeline.scoring.scores import score_run
 from pipeline.tables.database import connect, load_tables
-
-# What the stages before this one make, as dvc.yaml lists it.
-OUTPUTS = (CELLS.parent, RESPONSES.parent, TABLES, SCORES, METRICS, LEADERBOARD)
-
-
-def inputs() -> tuple[Path, ...]:
-    """What the run was made from: the dependencies of this stage in ``dvc.yaml`` that no stage makes."""
-    return (
-        PARAMS,
-        PARTICIPANTS,
-        TRANSLATIONS,
-        RECORDED,
-        REQUIREMENTS,
-        Path("pipeline"),
-        DATASETS,
-        PROFILE_FOLDER,
-        *map(Path, PROMPT_SET_ROOTS),
-    )
 
 
 def run(root: Path) -> str:
@@ -71,4 +40,4 @@ def run(root: Path) -> str:
     )
     write_json(root / MANIFEST, document)
     listed = f"{len(document['inputs'])} inputs, {len(document['outputs'])} outputs"
-    return f"seal: {listed} -> {MANIFEST}\n{signature.short()}"
+    return f"seal: {listed} -> {MANIFEST}\n{signature.short()}\n{signature.long()}"

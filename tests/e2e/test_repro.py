@@ -86,6 +86,12 @@ def test_second_repro_runs_nothing(reproduced: Path) -> None:
     assert run(("git", "status", "--porcelain"), reproduced) == ""
 
 
+def test_verify_finds_nothing(reproduced: Path) -> None:
+    output = run((sys.executable, "-m", "pipeline", "verify"), reproduced)
+    assert output.endswith("13 ok, 0 failed, 0 skipped\n")
+    assert "210 of 210 used answers recorded, and the same" in output
+
+
 def test_dvc_sees_metrics_plots_and_stages(reproduced: Path) -> None:
     metrics = run((*DVC, "metrics", "show", "--md"), reproduced)
     assert "copy-source" in metrics
@@ -123,6 +129,7 @@ def test_experiments_change_what_they_say(reproduced: Path) -> None:
     assert "gemba-upstream" in shown
     run((*DVC, "exp", "run", "--name", "json", "-S", "judge.profile=qwen2.5-coder-1.5b-json"), reproduced)
     assert "profile: qwen2.5-coder-1.5b-json" in (reproduced / "params.yaml").read_text(encoding="utf-8")
+    assert run((sys.executable, "-m", "pipeline", "verify"), reproduced).endswith(" 0 failed, 0 skipped\n")
     metrics = json.loads((reproduced / "reports" / "metrics.json").read_text(encoding="utf-8"))
     quoted = re.search(r"untranslated, a mean penalty of ([0-9.]+)", (ROOT / "README.md").read_text("utf-8"))
     assert quoted is not None

@@ -35,7 +35,8 @@ def test_the_files_and_what_is_printed(run: Published, tmp_path: Path) -> None:
     out = tmp_path / "out"
     done = build(run, out)
     assert (done.code, done.err) == (0, "")
-    first, signature, last = done.out.splitlines()
+    first, signature, long, last = done.out.splitlines()
+    assert long.startswith("GEMBA-MQM-context|run:")
     assert first == "own-run: 6 of 8 expected cells ok"
     assert signature.startswith("GEMBA-MQM-context|id:")
     assert (
@@ -48,7 +49,8 @@ def test_the_files_and_what_is_printed(run: Published, tmp_path: Path) -> None:
         "manifest.json",
         "scores",
     ]
-    assert f"`{signature}`" in (out / "reports" / "leaderboard.md").read_text(encoding="utf-8")
+    board = (out / "reports" / "leaderboard.md").read_text(encoding="utf-8")
+    assert f"`{signature}`\n\n`{long}`\n" in board
 
 
 @pytest.mark.parametrize("name", REPORTS)

@@ -44,8 +44,8 @@ def test_names_of_run_and_judge(name: str, shown: str) -> None:
     assert lines[0] == f"# Leaderboard: {shown}"
     (judge,) = (line for line in lines if line.startswith("Mean cell penalty; lower is better."))
     assert judge.count("`") == 6, "three code spans"
-    (signature,) = (line for line in lines if line.startswith("`GEMBA-MQM-context|"))
-    assert signature.count("`") == 2
+    signatures = [line for line in lines if line.startswith("`GEMBA-MQM-context|")]
+    assert [line.count("`") for line in signatures] == [2, 2], "short and long"
     assert len(lines) == len(leaderboard_markdown(_run("plain").scores()).splitlines())
 
 

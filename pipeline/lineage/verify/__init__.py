@@ -1,0 +1,1 @@
+"""Everything a run's files say, checked against each other and computed a second time."""
