@@ -1,4 +1,4 @@
-"""``trace`` and ``diff`` across revisions and experiments, from a clone in which nothing ever ran."""
+"""``trace``, ``verify`` and ``diff`` across revisions and experiments, from a clone in which nothing ever ran."""
 
 from __future__ import annotations
 
@@ -53,6 +53,7 @@ def test_a_fresh_clone_traces_its_own_revision(clone: Path) -> None:
     attempt = json.loads(line[answer["recorded"]["at"]["line"] - 1])["attempts"][0]
     assert answer["text"] == attempt["text"]
     assert answer["attempts"][0]["raw"] == attempt["raw"]
+    assert ", 0 failed, " in pipeline(clone, "verify", "--rev", "HEAD")
     assert run(clone, "git", "status", "--porcelain") == ""
     assert run(clone, "git", "worktree", "list").count("\n") == 1
     assert not (clone / "data" / "tables").exists()
@@ -97,6 +98,8 @@ def test_an_experiment_with_another_judge_and_the_run_before_it(clone: Path) -> 
     other = document(clone, "trace", "--rev", "other-judge", NUMBER)
     assert here["agrees"] is other["agrees"] is True
     assert here["run"]["run_id"] == other["run"]["run_id"] != before["run"]["run_id"]
+    expected = ("--expect", other["run"]["run_id"])
+    assert ", 0 failed, " in pipeline(clone, "verify", "--rev", "other-judge", *expected)
 
     found = document(clone, "diff", "HEAD", "other-judge")
     assert set(found["cells"]["by_cause"]) == {"request"}
