@@ -1,4 +1,4 @@
-"""``trace``, ``verify`` and ``diff`` across revisions and experiments, from a clone where nothing ever ran."""
+"""``trace``, ``verify`` and ``diff`` of revisions and experiments, in a clone where nothing ever ran."""
 
 from __future__ import annotations
 
